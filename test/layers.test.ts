@@ -63,6 +63,7 @@ const owners: Record<string, RegExp> = {
 	"zod/mini": /^shared\/validation\.ts$/,
 	msw: /^sandbox\/msw\.ts$/,
 	preact: /^sandbox\/page\//,
+	"@preact/signals": /^sandbox\/page\//,
 	// These entries use the client by the name of the package, as any caller does.
 	"messaging-conversations": /^(sync|outbox|cli)\//,
 	"messaging-conversations/sync": /^cli\//,

@@ -45,10 +45,21 @@ export async function startServer(from: string): Promise<Server> {
 		},
 		query,
 		async close() {
+			await untilLeft();
 			for (const name of names) await query(server.url, `drop database ${name} with (force)`);
 			await server.stop();
 		},
 	};
+
+	/** A pool has ended before its last connections have: cut off, they would raise errors that nobody handles. */
+	async function untilLeft(): Promise<void> {
+		const list = names.map((name) => `'${name}'`).join(", ");
+		const sql = `select 1 from pg_stat_activity where datname in (${list})`;
+		for (let waits = 0; names.length > 0 && waits < 100; waits++) {
+			if ((await query(server.url, sql)).length === 0) return;
+			await new Promise((resolve) => setTimeout(resolve, 50));
+		}
+	}
 
 	async function query(url: string, sql: string): Promise<unknown[]> {
 		const client = new pg.Client({ connectionString: url });

@@ -100,7 +100,6 @@ test("the reference of the options names each option of createOutbox", () => {
 		onReply: true,
 		quietHours: true,
 		optOut: true,
-		afterDrop: true,
 		maxAgeMs: true,
 		onHeld: true,
 		settleMs: true,

@@ -1,10 +1,21 @@
 /*
  * What to do next with one text. Nothing here reads, sends or stores.
  */
-import { isWindowOpen } from "messaging-conversations";
+import { isWindowOpen, type Message } from "messaging-conversations";
 import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
 import { openFor, serviceNow } from "./baseline.ts";
-import { type HeldMatch, isAnswered, isFurther, type Match, timeOf } from "./match.ts";
+import {
+	aheadRange,
+	type HeldMatch,
+	isAnswered,
+	isFurther,
+	isTap,
+	isText,
+	isWords,
+	type Match,
+	type Reading,
+	timeOf,
+} from "./match.ts";
 import { type OnHeld, policies, purposeOf } from "./policy/purpose.ts";
 import {
 	type Change,
@@ -48,12 +59,13 @@ const mostBlocked = 3;
  *
  * | state | what is known | decision |
  * |---|---|---|
- * | `waiting` | cancelled, or its time has passed | become `cancelled` or `expired`; `unknown` if an earlier request may have been taken |
+ * | `waiting` | it was restored from a backup | read; become what the conversation shows since then, or `unknown` if it may have been held |
+ * | | cancelled, or its time has passed | become `cancelled` or `expired`; `unknown` if an earlier request may have been taken |
  * | | a request without a known result, recently | wait |
  * | | nothing was read yet | read |
  * | | the service holds another text for the contact | wait, or send in its place with `onHeld: "replace"` |
  * | | otherwise | send |
- * | `sending` | the window is open for certain, and the first request is under a minute old | send again, with the same id; what is no reply is read about first |
+ * | `sending` | the window is open for certain, and the first request is under a minute old | send again, with the same id, after a read |
  * | | nothing was read yet | read |
  * | | it is a message, or it is held | become what it is |
  * | | no sign of it for `settleMs` | become `waiting`, which sends it again |
@@ -74,12 +86,42 @@ export function decide(text: OutboxText, match: Match | null | undefined, rules:
 }
 
 function ifWaiting(text: OutboxText, match: Match | null | undefined, rules: Rules, now: number): Decision {
+	if (isRestored(text)) {
+		// Even if its time has passed: it may have been sent before.
+		if (match === undefined) return "read";
+		const known = afterRestore(text, match, rules, now);
+		if (known) return known;
+	}
 	const change = whileWaiting(text, rules, now);
 	if (change) return change;
 	if (match === undefined) return "read";
 	// A request that was made while the conversation was hidden may show now.
 	const mayShow = match && match.kind !== "none" && isInDoubt(text);
 	return mayShow ? afterRequest(text, match, rules, now) : beforeFirst(text, match, rules, now);
+}
+
+/** Whether the row is from a backup, and may have been sent since. A request that was made after that has its own record. */
+export function isRestored(text: OutboxText): boolean {
+	const { restored } = text.progress;
+	return restored !== undefined && (lastRequestAt(text) ?? 0) <= restored.to;
+}
+
+/** What a conversation shows of a text whose requests since a backup are not in its row. Undefined if it shows none. */
+function afterRestore(text: OutboxText, match: Match | null, rules: Rules, now: number): Change | undefined {
+	// The conversation may be hidden. That of a new contact looks the same.
+	if (match === null) return ended("unknown", "unreadable");
+	if (match.kind === "message") return asMessage(match.message.messageSid, phaseOf(match.message), rules, now);
+	if (match.kind === "held") return asHeld(text, match, rules, now);
+	if (match.kind === "twice") return ended("unknown", "ambiguous");
+	// If the contact was asked for consent, then for a text that the service held, which may have been this one.
+	if (!match.since.some(({ templateName }) => templateName !== null)) return undefined;
+	return hasDeclined(match) ? unsent(text, "cancelled", "earlier_text_declined") : ended("unknown", "ambiguous");
+}
+
+/** Whether the last that happened is that the contact tapped a button, and nothing was sent after it. */
+function hasDeclined({ since }: Match): boolean {
+	const tap = since.findIndex(isTap);
+	return tap >= 0 && !since.slice(0, tap).some(isText);
 }
 
 /** What becomes of a text that may not be sent now. */
@@ -102,13 +144,46 @@ function beforeFirst(text: OutboxText, match: Match | null, rules: Rules, now: n
 		? match.reading.conversation.queuedMessages[0]
 		: // The last read found another text in the queue, before the conversation was hidden.
 			text.progress.reads > 0 && now - text.since < consentMs;
+	const declinedAt = match && declinedBehind(text, match, rules, now);
+	if (declinedAt) return { ...unsent(text, "cancelled", "earlier_text_declined"), progress: { declinedAt } };
 	const mayPass = !isBehind || mayTakePlace(onHeldOf(text, rules, "onOtherHeld"), match, now);
 	return mayPass ? "send" : readAgain(text, rules, now);
 }
 
+/**
+ * When the contact declined the text of somebody else that this one has waited behind, if that came after it was enqueued. Nothing but
+ * messages of the contact may have come since: the tap of a booking looks the same.
+ */
+function declinedBehind(text: OutboxText, match: Match, { settleMs }: Rules, now: number): number | undefined {
+	const { progress, createdAt } = text;
+	const { reading } = match;
+	if (progress.reads === 0 || reading.conversation.queuedMessages.length > 0) return undefined;
+	const since = messagesAfter(match, progress.seenAt ?? 0);
+	// What somebody else wrote since then may be the text itself, which the contact has accepted.
+	if (since.some(isText)) return undefined;
+	const at = tapAfter(text, match, settleMs, now) ?? 0;
+	return at >= createdAt ? at : undefined;
+}
+
+function messagesAfter({ since, reading }: Match, from: number): Message[] {
+	return since.filter(({ createdAt }) => createdAt === null || atLatest(createdAt, reading) >= from);
+}
+
+/** When the contact tapped a button since a read last saw the queue entry. It is there for a while after a tap of consent. */
+function tapAfter({ progress }: OutboxText, match: Match, settleMs: number, now: number): number | undefined {
+	const from = progress.seenAt === undefined ? 0 : progress.seenAt - settleMs;
+	const tap = messagesAfter(match, from).find(isTap);
+	return tap && (atLatest(tap.createdAt, match.reading) || now);
+}
+
 /** What a text does while the service holds another one. */
-export function onHeldOf(text: OutboxText, rules: Rules, whose: "onOwnHeld" | "onOtherHeld"): OnHeld {
+function onHeldOf(text: OutboxText, rules: Rules, whose: "onOwnHeld" | "onOtherHeld"): OnHeld {
 	return text.progress.given?.onHeld ?? rules.onHeld ?? policies[purposeOf(text)][whose];
+}
+
+/** What a text does while the service holds an earlier one of this outbox. */
+export function onOwnHeldOf(text: OutboxText, held: Pick<OutboxText, "id">, rules: Rules): OnHeld {
+	return text.progress.given?.supersedes === held.id ? "replace" : onHeldOf(text, rules, "onOwnHeld");
 }
 
 /** Whether it may be sent although the service holds another one. */
@@ -135,7 +210,10 @@ function afterRequest(text: OutboxText, match: Match, rules: Rules, now: number)
 	if (isHeldBefore && isSettled(text, rules, now)) return ifGone(text, match, rules, now);
 	if (match.kind === "none" || wasSurelyOpen(text)) return ifNothing(text, true, rules, now);
 	// A template may be that of a flow, and another text in the queue may not have replaced this one.
-	return isSettled(text, rules, now) ? ended("unknown", "ambiguous") : untilSettled(text, rules);
+	if (!isSettled(text, rules, now)) return untilSettled(text, rules);
+	// Whichever text it was, the contact wants none that waited then.
+	const declinedAt = hasDeclined(match) ? (tapOf(match) ?? now) : undefined;
+	return { ...ended("unknown", "ambiguous"), progress: { declinedAt } };
 }
 
 /** The service holds the text, since the request that was made. */
@@ -160,7 +238,7 @@ function ifHeld(text: OutboxText, match: Match, rules: Rules, now: number): Deci
 	return { queueId: storableId(match.queued.id), ...readAgain(text, rules, now) };
 }
 
-/** The text is no longer in the queue, and not a message. */
+/** The text has left the queue, and did not become a message. */
 function ifGone(text: OutboxText, match: Match, rules: Rules, now: number): Change {
 	// The text that replaces another one takes over its queue entry.
 	const isReplaced = match.kind === "other" && storableId(match.queued.id) === text.queueId;
@@ -173,27 +251,32 @@ const newlyHeld = { emptyAt: null, reads: 0, failures: 0 };
 function ifEmpty(text: OutboxText, match: Match, { settleMs }: Rules, now: number): Change {
 	const emptyAt = text.progress.emptyAt ?? now;
 	if (now - emptyAt < settleMs) return { nextAt: emptyAt + settleMs, progress: { emptyAt, failures: 0 } };
-	const reason = whyDropped(match);
+	const tappedAt = tapAfter(text, match, settleMs, now);
 	// Somebody else may have written right after a decline.
-	const declinedAt = tapOf(match) ?? (reason === "declined" ? now : undefined);
-	return { ...ended("dropped", reason), progress: { declinedAt } };
+	return { ...ended("dropped", whyDropped(match, tappedAt)), progress: { declinedAt: tappedAt } };
 }
 
-/** When the contact last tapped a button, by the service's clock. */
-function tapOf({ since }: Match): number | undefined {
-	const tap = since.find(({ direction, buttonClicked }) => direction === "inbound" && buttonClicked !== null);
-	return (tap && timeOf(tap.createdAt)) || undefined;
+/** When the contact last tapped a button, by the clock of the outbox. */
+export function tapOf({ since, reading }: Match): number | undefined {
+	const tap = since.find(isTap);
+	return (tap && atLatest(tap.createdAt, reading)) || undefined;
+}
+
+/** A time of the service by the clock of the outbox, so that no text that was enqueued before counts as a later one. 0 without one. */
+function atLatest(time: string | null, { aheadMs }: Reading): number {
+	const [, mostMs] = aheadRange(aheadMs);
+	return timeOf(time) && timeOf(time) + mostMs;
 }
 
 /** A best guess: the service has no field for a decline. */
-function whyDropped(match: Match): OutboxReason {
+function whyDropped(match: Match, tappedAt: number | undefined): OutboxReason {
 	const { since } = match;
-	const isOther =
-		match.kind === "other" || since.some((each) => each.direction === "outbound" && each.templateName === null);
-	if (isOther) return "displaced";
-	const answers = since.filter(({ direction }) => direction === "inbound");
-	if (answers.length === 0) return "no_answer";
-	return answers.some(({ buttonClicked }) => buttonClicked !== null) ? "declined" : "answered_in_words";
+	if (match.kind === "other") return "displaced";
+	const written = since.findIndex(isText);
+	// Words that somebody else has answered are an answer all the same.
+	if (written >= 0) return since.slice(written).some(isWords) ? "answered_in_words" : "displaced";
+	if (tappedAt !== undefined) return "declined";
+	return since.some(isWords) ? "answered_in_words" : "no_answer";
 }
 
 /** No sign of a request that began: after the settling time it was not taken. */
@@ -326,7 +409,7 @@ function lastHeld(requests: readonly RequestRecord[]): number {
 }
 
 /** Whether an earlier request may have been taken in a conversation that is hidden from the agency. */
-function isInDoubt(text: OutboxText): boolean {
+export function isInDoubt(text: OutboxText): boolean {
 	return doubtsOf(text) > 0 && !text.progress.baseline?.seen;
 }
 

@@ -12,7 +12,7 @@ export interface SentText {
 	body: string;
 	/**
 	 * When the send began, by your own clock, or `lastMessageAt` of the conversation before it. Your clock may be ahead of the
-	 * service's by up to an hour. A text needs its zone, as `2026-01-05T09:00:00Z`.
+	 * service's by up to an hour. A string must include a UTC offset or `Z`, as `2026-01-05T09:00:00Z`.
 	 */
 	since: Date | string | number;
 	/** `messageId` of the send, when it gave one. */

@@ -35,11 +35,11 @@ export interface EnqueuedText {
 	consentLanguage?: string | undefined;
 	/** The agency's sender to use, a UUID; its default sender when left out or null. */
 	subaccountId?: string | null | undefined;
-	/** It is not sent before this time, and blocks no other text until then. A time that is text needs its zone. */
+	/** It is not sent before this time, and blocks no other text until then. A string must include a UTC offset or `Z`. */
 	notBefore?: Date | string | number | undefined;
 	/**
-	 * No request begins after this time. It overrides `maxAgeMs` in both directions. A time that is text needs its zone. A text
-	 * that the service holds cannot be taken back.
+	 * No request begins after this time. It overrides `maxAgeMs` in both directions. A string must include a UTC offset or `Z`.
+	 * A text that the service holds cannot be taken back.
 	 */
 	notAfter?: Date | string | number | undefined;
 	/**
@@ -61,12 +61,18 @@ export interface EnqueuedText {
 	 */
 	onHeld?: OnHeld | undefined;
 	/**
-	 * What happens while the window is closed. `"ask"`: the service asks the contact for consent and holds the text. Nobody can take
-	 * it back then, and it may arrive after `notAfter`. `"skip"`: the text ends as `expired`, reason `window_closed`.
+	 * What happens while the window is closed. `"ask"`: the service asks the contact for consent and holds the text. It can't be
+	 * taken back then, and may arrive after `notAfter`. `"skip"`: the text ends as `expired`, reason `window_closed`.
 	 * @default "ask"
 	 */
 	whenClosed?: "ask" | "skip" | undefined;
-	/** A small JSON value of yours, which `beforeSend`, `status` and `settled` give back. It goes to nobody else. */
+	/**
+	 * The id of an earlier text to the same contact whose place this one takes, for example because a visit has moved. If that one
+	 * waits, it is cancelled. If the service holds it, this one replaces it there. If it has ended, or is not there, this one is stored
+	 * like any other. While it is being sent, `enqueue` throws `PartnerInvalidInput`, and nothing is stored.
+	 */
+	supersedes?: string | undefined;
+	/** A small JSON value of yours, which `beforeSend`, `status` and `settled` give back. It isn't sent anywhere. */
 	meta?: unknown;
 }
 
@@ -105,6 +111,7 @@ const fieldsOfText = Object.keys({
 	priority: true,
 	onHeld: true,
 	whenClosed: true,
+	supersedes: true,
 	meta: true,
 } satisfies Record<keyof EnqueuedText, true>);
 
@@ -113,7 +120,7 @@ export function checkedText(given: EnqueuedText, client: Client, numbers: ToE164
 	object("text", given, "enqueue");
 	fields("text", given, "enqueue", ...fieldsOfText);
 	const { id, agencyId, to, body, consentLanguage, subaccountId = null, notBefore, notAfter, priority = 0 } = given;
-	const { purpose = "notice", onHeld, whenClosed, meta } = given;
+	const { purpose = "notice", onHeld, whenClosed, supersedes, meta } = given;
 	oneOf("purpose", purpose, purposes);
 	oneOf("onHeld", onHeld ?? "wait", ["wait", "send_if_open", "replace"]);
 	oneOf("whenClosed", whenClosed ?? "ask", ["ask", "skip"]);
@@ -131,6 +138,8 @@ export function checkedText(given: EnqueuedText, client: Client, numbers: ToE164
 		const checked = text(field, value, "enqueue");
 		return checked.length > longest ? refuse(field, `must have at most ${longest} characters`, "enqueue") : checked;
 	};
+	if (supersedes !== undefined && short("supersedes", supersedes) === id)
+		refuse("supersedes", "must be the id of another text", "enqueue");
 	return {
 		id: short("id", id),
 		agencyId: short("agencyId", client.agency(agencyId).id),
@@ -141,10 +150,41 @@ export function checkedText(given: EnqueuedText, client: Client, numbers: ToE164
 		...times,
 		priority: orderOf(purpose, priority),
 		createdAt,
-		progress: withGiven({ onHeld, whenClosed, meta: meta === undefined ? undefined : jsonOf(meta) }),
+		progress: withGiven({ onHeld, whenClosed, supersedes, meta: meta === undefined ? undefined : jsonOf(meta) }),
 	};
 }
 
+/** The texts of a list. An error names its text, such as `texts[3].to`. */
+export function checkedTexts(given: unknown, client: Client, numbers: ToE164Options, createdAt: number): NewText[] {
+	if (typeof given !== "object" || !(Symbol.iterator in Object(given)))
+		refuse("texts", "must be a list of texts", "enqueueMany");
+	const all = [...(given as Iterable<EnqueuedText>)];
+	if (all.length > mostTexts) refuse("texts", `must have at most ${mostTexts} texts`, "enqueueMany");
+	const known = new Map<string, NewText>();
+	return all.map((each, at) => {
+		const name = `texts[${at}]`;
+		if (Object(each).supersedes !== undefined) refuse(`${name}.supersedes`, "is only for enqueue", "enqueueMany");
+		const text = named(name, () => checkedText(each, client, numbers, createdAt));
+		const same = known.get(text.id);
+		if (same && isOther(text, same)) refuse(`${name}.id`, "is that of another text in the list", "enqueueMany");
+		known.set(text.id, text);
+		return text;
+	});
+}
+
+/** The errors of a check, with the name of what is checked. */
+function named<Result>(name: string, act: () => Result): Result {
+	try {
+		return act();
+	} catch (error) {
+		if (!(error instanceof PartnerInvalidInput)) throw error;
+		const field = error.field === "text" ? name : `${name}.${error.field}`;
+		return refuse(field, error.rule, "enqueueMany");
+	}
+}
+
+/** What one statement takes on every database. */
+const mostTexts = 1_000;
 const mostPriority = 1_000_000;
 const longest = 255;
 const longestMeta = 4_096;
@@ -181,9 +221,12 @@ export function numberIn(to: string, options: ToE164Options, operation: string):
 }
 
 /** Refuses a text whose id has another one. When it may be sent is not compared: a repeated call may compute it anew. */
-export function refuseOther(given: NewText, row: OutboxText): void {
-	if (row.to === "") refuse("id", "belongs to a text that was erased; use a new id", "enqueue");
+export function refuseOther(given: NewText, row: OutboxText, field = "id", operation = "enqueue"): void {
+	if (row.to === "") refuse(field, "belongs to a text that was erased; use a new id", operation);
+	if (isOther(given, row)) refuse(field, "was enqueued with another text; use a new id for a new text", operation);
+}
+
+function isOther(given: NewText, known: NewText): boolean {
 	const compared = ["agencyId", "to", "body", "subaccountId", "consentLanguage"] as const;
-	const differs = compared.some((field) => given[field] !== row[field]);
-	if (differs) refuse("id", "was enqueued with another text; use a new id for a new text", "enqueue");
+	return compared.some((field) => given[field] !== known[field]);
 }

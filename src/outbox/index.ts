@@ -5,12 +5,18 @@
  */
 
 export type { EnqueuedText, EnqueueOptions, ObservedChange } from "./enqueue.ts";
+export type { ExplainedStep, Explanation } from "./explain.ts";
+export type { OutboxHealth, PauseHealth, WorkerHealth } from "./health.ts";
+export type { JournalEntry, JournalRead } from "./journal.ts";
+export type { ResolveOptions, ResumeOptions, SuspendOptions } from "./operator.ts";
 export type { OutboxOptions } from "./options.ts";
 export { type CancelledTexts, createOutbox, type Outbox, type SettledChange } from "./outbox.ts";
 export { isOptIn, isOptOut } from "./policy/opt-out/opt-out.ts";
 export type { OnHeld, Purpose } from "./policy/purpose.ts";
 export type { QuietHours } from "./policy/quiet-hours.ts";
 export type { OutboxStatus } from "./status.ts";
+export type { Suspension } from "./suspension.ts";
+export type { WaitsFor, WaitsForKind } from "./waits-for.ts";
 export type {
 	BeforeSend,
 	BeforeSendContext,
@@ -42,7 +48,18 @@ export {
 	type PgBossSendOptions,
 	pgBossEngine,
 } from "./engines/pg-boss.ts";
-export type { Band, ClaimOptions, Lease, NextDue, OutboxStore, StoredPause } from "./store.ts";
+export type {
+	Band,
+	ClaimOptions,
+	Lease,
+	ListedState,
+	NextDue,
+	OutboxStore,
+	StoredCounts,
+	StoredPause,
+	StoredSuspension,
+	StoredWorker,
+} from "./store.ts";
 export { mysqlStore } from "./stores/mysql.ts";
 export type { StoreOptions } from "./stores/names.ts";
 export { postgresStore } from "./stores/postgres.ts";

@@ -15,6 +15,8 @@ import { storableId } from "./text.ts";
 
 /** Clocks of one service may differ by this much. */
 export const slackMs = 5_000;
+/** The time of a backup is given by hand, and may be rounded to a minute. */
+export const backupSlackMs = 60_000;
 
 /** A conversation with its messages, the newest first, as far back as was asked. */
 export interface Reading {
@@ -22,7 +24,23 @@ export interface Reading {
 	messages: Message[];
 	/** The service's time by the `Date` header of the answer, when it had one. */
 	date: number | undefined;
+	/** What has to be added to a time of the service to compare it with one of the outbox. */
+	aheadMs: number;
+	/** When the answer came, by the clock of the outbox: `aheadMs` belongs to it. Undefined if the service's clock is the same. */
+	at: number | undefined;
 }
+
+/** Clocks that differ by less are meant to be the same, and it is not known which of them is wrong. */
+const wrongClockMs = 60_000;
+
+/** By how much at least a time of the service is later by the clock of the outbox, and by how much at most. */
+export function aheadRange(aheadMs: number): [leastMs: number, mostMs: number] {
+	if (Math.abs(aheadMs) > wrongClockMs) return [aheadMs, aheadMs];
+	return [Math.min(0, aheadMs), Math.max(0, aheadMs)];
+}
+
+/** The `Date` header has whole seconds. */
+const sameClockMs = 1_000;
 
 /**
  * One `conversations.get`, and older pages until one has a message from before `since`, or one that `seek` accepts.
@@ -33,11 +51,18 @@ export interface Reading {
 export async function readConversation(
 	agency: AgencyClient,
 	to: string,
-	since: number | ((date: number | undefined) => number),
+	since: number | ((date: number | undefined, aheadMs: number) => number),
 	{
 		seek,
+		clock,
 		...call
-	}: { seek?: (message: Message) => boolean; signal?: AbortSignal | undefined; deadlineMs?: number | undefined } = {},
+	}: {
+		seek?: (message: Message) => boolean;
+		/** The clock of the outbox, if it is another one than that of the service. */
+		clock?: (() => number) | undefined;
+		signal?: AbortSignal | undefined;
+		deadlineMs?: number | undefined;
+	} = {},
 ): Promise<Reading | undefined> {
 	const first = await agency.conversations
 		.get(to, call)
@@ -50,8 +75,14 @@ export async function readConversation(
 	const { conversation, messagePage } = first.data;
 	const messages = [...messagePage.messages];
 	const date = timeOf(first.response.headers.get("date")) || undefined;
-	const reading = { conversation, messages, date };
-	const start = typeof since === "number" ? since : since(date);
+	// The newest stamp may tell the part of the second that the header leaves out.
+	const shown = date && Math.min(Math.max(date, newestTime({ conversation, messages })), date + sameClockMs - 1);
+	const at = clock?.();
+	const difference = at && shown ? at - shown : 0;
+	// A sandbox has a clock of its own, which may not run.
+	const aheadMs = Math.abs(difference) < sameClockMs ? 0 : difference;
+	const reading = { conversation, messages, date, aheadMs, at };
+	const start = typeof since === "number" ? since : since(date, aheadMs);
 	const isEnd = (message: Message): boolean => seek?.(message) || Date.parse(message.createdAt ?? "") < start;
 	if (messagePage.nextCursor === null || messages.some(isEnd)) return reading;
 	const older = agency.conversations.listMessages(to, { cursor: messagePage.nextCursor, readAhead: false, ...call });
@@ -86,6 +117,8 @@ export interface Sought {
 	since: number;
 	/** Ids of messages to leave out, as they are stored. */
 	excluded: ReadonlySet<string>;
+	/** Of a text that was restored from a backup: younger messages, and queue entries of another time, are left out. */
+	until?: number | undefined;
 	/** The text that waited in the queue before the send. Null when the queue was empty, undefined when that is not known. */
 	queuedBefore?: string | null | undefined;
 }
@@ -93,19 +126,18 @@ export interface Sought {
 /** Looks for a text among the messages first and in the queue then, because a text leaves the queue as a message. */
 export function findText(reading: Reading, text: Sought): Match {
 	const { conversation, messages } = reading;
+	const until = (text.until ?? Number.POSITIVE_INFINITY) + slackMs;
 	const since = messagesSince(messages, text.since).filter(
-		({ messageSid }) => !text.excluded.has(storableId(messageSid)),
+		({ messageSid, createdAt }) => !text.excluded.has(storableId(messageSid)) && timeOf(createdAt) <= until,
 	);
 	const seen = { reading, since };
-	const [message, second] = since.filter(
-		({ direction, templateName, body }) =>
-			direction === "outbound" && templateName === null && isSameText(body, text.body),
-	);
+	const [message, second] = since.filter((message) => isText(message) && isSameText(message.body, text.body));
 	if (second) return { ...seen, kind: "twice" };
 	if (message) return { ...seen, kind: "message", message };
 	const [queued] = conversation.queuedMessages;
-	if (queued && isSameText(queued.body, text.body)) return { ...seen, kind: "held", queued };
 	const isOlder = queued && Date.parse(queued.updatedAt) < text.since - slackMs;
+	const isOfAnother = text.until !== undefined && (isOlder || timeOf(queued?.createdAt) > until);
+	if (queued && !isOfAnother && isSameText(queued.body, text.body)) return { ...seen, kind: "held", queued };
 	if (queued && !isOlder && !isSameText(text.queuedBefore, queued.body)) return { ...seen, kind: "other", queued };
 	// A text that took over a queue entry has no template of its own: the button reply that ended it is its only sign.
 	const isSign = ({ templateName, buttonClicked }: Message): boolean =>
@@ -125,7 +157,7 @@ export function isAnswered(match: HeldMatch, settleMs: number, earliest: number,
 	const since = messagesSince(match.since, timeOf(match.queued.createdAt));
 	return (
 		isWindowOpen(summary, latest) &&
-		since.some(({ direction, buttonClicked }) => direction === "inbound" && buttonClicked === null) &&
+		since.some(isWords) &&
 		// A button reply without a time is not later than the last message of the contact.
 		!since.some(
 			(reply) => reply.buttonClicked !== null && earliest - timeOf(reply.createdAt ?? summary.lastInboundAt) < settleMs,
@@ -144,6 +176,18 @@ export function isConsentFailed(match: Match): boolean | undefined {
 	return templates[0] && templates.every((template) => phaseOf(template) === "failed");
 }
 
+/** Words of the contact. A tap on a button is none. */
+export const isWords = ({ direction, buttonClicked }: Message): boolean =>
+	direction === "inbound" && buttonClicked === null;
+
+/** A tap of the contact on a button: of a request for consent, or of anything else. */
+export const isTap = ({ direction, buttonClicked }: Message): boolean =>
+	direction === "inbound" && buttonClicked !== null;
+
+/** A text to the contact that is not a template. */
+export const isText = ({ direction, templateName }: Message): boolean =>
+	direction === "outbound" && templateName === null;
+
 /** The messages that are not clearly older. One without a time has that of its newer neighbour. */
 export function messagesSince(messages: readonly Message[], since: number): Message[] {
 	const end = messages.findIndex(({ createdAt }) => Date.parse(createdAt ?? "") < since - slackMs);
@@ -151,7 +195,7 @@ export function messagesSince(messages: readonly Message[], since: number): Mess
 }
 
 /** The newest time that a reading shows: the service's clock is not before it. */
-export function newestTime({ conversation, messages }: Reading): number {
+export function newestTime({ conversation, messages }: Pick<Reading, "conversation" | "messages">): number {
 	const { summary, queuedMessages } = conversation;
 	const times = [summary.lastMessageAt, summary.lastInboundAt, messages[0]?.createdAt, queuedMessages[0]?.updatedAt];
 	return Math.max(...times.map(timeOf));

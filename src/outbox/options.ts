@@ -50,23 +50,18 @@ export interface OutboxOptions {
 	 */
 	onReply?: "wait" | "send" | OnReply | undefined;
 	/**
-	 * What happens to the contact's waiting texts when a held text ends without being delivered, because the contact declined
-	 * or did not answer. `"cancel"` cancels all that were enqueued before. `"continue"` sends the next one.
-	 * @default "cancel"
-	 */
-	afterDrop?: "cancel" | "continue" | undefined;
-	/**
 	 * The hours in which no notice and no marketing text begins, such as
-	 * `{ from: "20:00", to: "08:00", timeZone: "Europe/Brussels" }`. A text that comes due in them waits until they end, in its
-	 * place in the order, and expires as soon as it is known that its time ends before (`reason: "quiet_hours"`). A reply waits only
+	 * `{ from: "20:00", to: "08:00", timeZone: "Europe/Brussels" }`. A text that comes due in them waits until they end, and
+	 * keeps its place in the order. If its time ends before that, it expires as soon as this is known (`reason: "quiet_hours"`). A reply waits only
 	 * while the window is closed. Repeats keep them too. `timeZone` may be a function of the agency's id.
 	 */
 	quietHours?: QuietHours | undefined;
 	/**
 	 * Who asks for no more texts. By default {@link isOptOut} reads the messages that the outbox sees, before every request and in
 	 * `observe`. A notice or marketing text to such a contact ends as `cancelled`, reason `opted_out`; a reply is sent if the contact
-	 * wrote afterwards. A function replaces `isOptOut`, and `false` examines no message. If it throws, or returns anything but
-	 * true or false, nothing is sent: the contact's queue waits, and `onPaused` is called. {@link isOptIn} takes an opt-out back.
+	 * wrote afterwards. A tap on a button stops texts only if its label says "Stop" or "Unsubscribe". {@link isOptIn} takes an opt-out
+	 * back. A function replaces `isOptOut`, and `false` examines no message. If it throws, or returns anything but true or false,
+	 * nothing is sent: the contact's queue waits, and `onPaused` is called.
 	 */
 	optOut?: ((message: Message) => boolean) | false | undefined;
 	/**
@@ -154,7 +149,6 @@ const schema = object({
 	),
 	beforeSend: optional(callable<BeforeSend>()),
 	onReply: optional(rule<"wait" | "send" | OnReply>(isReplyOption, 'must be "wait", "send" or a function')),
-	afterDrop: optional(oneOf("cancel", "continue")),
 	maxAgeMs: optional(rule<number>(isAge, "must be a whole number of milliseconds, or Infinity")),
 	onHeld: optional(oneOf("wait", "send_if_open", "replace")),
 	quietHours: optional(quietHours),
@@ -193,7 +187,6 @@ export interface CheckedOptions extends Rules {
 	engine: OutboxEngine | undefined;
 	beforeSend: BeforeSend | undefined;
 	onReply: "wait" | "send" | OnReply;
-	afterDrop: "cancel" | "continue";
 	quietHours: QuietHours | undefined;
 	optOut: ((message: Message) => boolean) | false | undefined;
 	/** Of all texts that have none of their own. */
@@ -222,7 +215,6 @@ export function checkedOptions(options: OutboxOptions): CheckedOptions {
 		beforeSend: given.beforeSend,
 		onReply,
 		mayAnswer: onReply !== "wait",
-		afterDrop: given.afterDrop ?? "cancel",
 		maxAgeMs: given.maxAgeMs ?? defaultMaxAgeMs,
 		onHeld: given.onHeld,
 		quietHours: given.quietHours,

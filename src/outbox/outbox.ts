@@ -1,30 +1,45 @@
 import type { Message } from "messaging-conversations";
 import { phaseOf } from "../shared/delivery-phase.ts";
-import { ifQuiet, unsent } from "./decide.ts";
+import { observerOf } from "../shared/observer.ts";
+import { ifQuiet, isRestored, unsent } from "./decide.ts";
 import {
 	checkedText,
+	checkedTexts,
 	type EnqueuedText,
 	type EnqueueOptions,
 	numberIn,
 	type ObservedChange,
 	refuseOther,
 } from "./enqueue.ts";
+import type { Explanation } from "./explain.ts";
+import type { OutboxHealth } from "./health.ts";
 import { can, fields, moment, object, refuse, text } from "./input.ts";
 import { isFurther } from "./match.ts";
+import { createOperator, type ResolveOptions, type ResumeOptions, type SuspendOptions } from "./operator.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
 import { createContact, createOptOutReader } from "./policy/contact.ts";
 import { policies, priorityOf, purposeOf } from "./policy/purpose.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { Lease } from "./store.ts";
-import { changed, isUnfinished, type OutboxText, type Recipient, storableId } from "./text.ts";
+import {
+	changed,
+	isUnfinished,
+	type NewText,
+	notSuperseded,
+	type OutboxText,
+	type Recipient,
+	storableId,
+} from "./text.ts";
 import type { Transaction } from "./transaction.ts";
 import { createGateway } from "./work/gateway.ts";
-import { createPauses } from "./work/pauses.ts";
+import { throughOutages } from "./work/outage.ts";
+import { createPauses, type Pause } from "./work/pauses.ts";
+import { workQueue } from "./work/queue.ts";
 import { createQuietClock } from "./work/quiet.ts";
 import { createSettingsCache } from "./work/settings.ts";
-import { workQueue } from "./work/step.ts";
+import { createSuspensionReports } from "./work/suspended.ts";
 import { createSummaries } from "./work/watch.ts";
-import { createLoop, throughOutages, workWith } from "./work/worker.ts";
+import { createLoop, workWith } from "./work/worker.ts";
 
 /** Durable sends. */
 export interface Outbox {
@@ -42,6 +57,19 @@ export interface Outbox {
 	 * await outbox.enqueue({ id: "note-1", agencyId: agency.id, to: "+447700900101", body: "See you at 14:00." });
 	 */
 	enqueue: (text: EnqueuedText, options?: EnqueueOptions) => Promise<OutboxStatus>;
+	/**
+	 * Stores up to a thousand texts, such as a campaign, with one statement, in the caller's transaction if `tx` is given.
+	 * Returns the status of each in the same order. Ids that exist already are as in {@link Outbox.enqueue}. `supersedes` is only for
+	 * {@link Outbox.enqueue}.
+	 *
+	 * @throws PartnerInvalidInput that names the text, such as `texts[3].to`, before anything is stored. An id that has another text in
+	 * the database is found when the others are stored: in a transaction, roll back then
+	 * @example
+	 * const to = ["+447700900101", "+447700900102"];
+	 * const texts = to.map((number, at) => ({ id: `june-${at}`, agencyId: agency.id, to: number, body: "New flats!" }));
+	 * await outbox.enqueueMany(texts.map((text) => ({ ...text, purpose: "marketing" as const })));
+	 */
+	enqueueMany: (texts: Iterable<Omit<EnqueuedText, "supersedes">>, options?: EnqueueOptions) => Promise<OutboxStatus[]>;
 	/**
 	 * Sends what is stored and follows what was sent, until the signal aborts. Then requests under way end, and no new one
 	 * begins. Reads by `conversations.get` before a first request and before each retry that could be a second text, and sends
@@ -66,19 +94,57 @@ export interface Outbox {
 	 */
 	drain: (options?: { signal?: AbortSignal | undefined }) => Promise<void>;
 	/**
-	 * Returns the status of a text; undefined for an unknown id.
+	 * Returns the status of a text; undefined for an unknown id. For an unfinished one it says what it waits for.
 	 * @example console.log((await outbox.status("note-1"))?.description ?? "never sent");
 	 */
 	status: (id: string) => Promise<OutboxStatus | undefined>;
+	/**
+	 * Returns what happened to a text, step by step: what was read, what was decided and why. Undefined for an unknown id.
+	 * @example for (const { at, sentence } of (await outbox.explain("note-1"))?.steps ?? []) console.log(at, sentence);
+	 */
+	explain: (id: string) => Promise<Explanation | undefined>;
+	/**
+	 * Returns how the outbox is: workers, unfinished texts, what is due, pauses and suspensions. It reads a few rows, whatever the
+	 * size of the table, so that a monitor may ask often.
+	 * @example console.log((await outbox.health()).oldestDueAt ?? "nothing is due");
+	 */
+	health: () => Promise<OutboxHealth>;
+	/**
+	 * Stops the sends of an agency, or of everybody, until {@link Outbox.resume}. It is stored, and every worker obeys it at once; a
+	 * request that has begun ends by itself. What was sent is still followed, held texts are still read, and texts expire as
+	 * always, so `onPaused` repeats it every 15 minutes. If it is suspended already, the reason is replaced.
+	 *
+	 * @throws PartnerInvalidInput if `reason` is missing, too long, or not on one line
+	 * @example
+	 * await outbox.suspend({ agencyId: agency.id, reason: "Wrong price in the campaign", by: "Ann" });
+	 * await outbox.resume({ agencyId: agency.id });
+	 */
+	suspend: (options: SuspendOptions) => Promise<void>;
+	/**
+	 * Ends a suspension; that of everybody without `agencyId`. Texts are sent again at once, unless something else stops them. Returns false
+	 * if there was none. A pause, such as one after a refused key, stays.
+	 * @example if (!(await outbox.resume())) console.log("nothing was suspended");
+	 */
+	resume: (options?: ResumeOptions) => Promise<boolean>;
+	/**
+	 * Ends an `unknown` text after somebody has looked at the conversation. `"sent"` makes it `sent`. `"not_sent"` makes it
+	 * `cancelled`; it is never sent again under its id. Both have the reason `resolved`. Returns false for an unknown id, and for a
+	 * text in any other state.
+	 * @example await outbox.resolve("note-1", "not_sent", { by: "Ann" });
+	 */
+	resolve: (id: string, outcome: "sent" | "not_sent", options?: ResolveOptions) => Promise<boolean>;
 	/**
 	 * Cancels a text that waits to be sent, also between two tries. Returns true when it was not sent and will not be.
 	 *
 	 * Returns false for an unknown id, and when it is too late. A text in `sending` or `held` is marked then
 	 * (`cancelRequested`): the outbox never sends it again, but the service may still deliver it. One that was tried in a
 	 * conversation that could not be read becomes `unknown`.
+	 *
+	 * With `tx` it is cancelled with your transaction, or not at all. Keep that short: until it ends, a worker that wants to send the
+	 * text waits for it. A text between two tries is only marked then, and `onSettled` is not called.
 	 * @example if (!(await outbox.cancel("note-1"))) console.log("too late");
 	 */
-	cancel: (id: string) => Promise<boolean>;
+	cancel: (id: string, options?: { tx?: Transaction | undefined }) => Promise<boolean>;
 	/**
 	 * Cancels every text that waits for a contact, and marks those that are `sending` or `held` as {@link Outbox.cancel} does.
 	 * Covers texts whose transaction is still open. Texts that are enqueued later are sent. Without `agencyId` it covers all
@@ -112,12 +178,15 @@ export interface Outbox {
 	 * first, at most `limit`. Read them, store what you need, and {@link Outbox.acknowledge} them in the same transaction.
 	 * Nothing is lost with a process, unlike with `onSettled`. From the first call on, {@link Outbox.purge} keeps such texts, so
 	 * acknowledge them if you call it at all.
+	 *
+	 * With `held: true` it also returns those that became `held`, or that you cancelled while they were held. For a status column:
+	 * the contact's phone shows a question then.
 	 * @example
 	 * const changes = await outbox.settled({ limit: 100 });
 	 * for (const { id, state } of changes) console.log(id, state);
 	 * await outbox.acknowledge(changes);
 	 */
-	settled: (options?: { limit?: number | undefined }) => Promise<SettledChange[]>;
+	settled: (options?: { limit?: number | undefined; held?: boolean | undefined }) => Promise<SettledChange[]>;
 	/**
 	 * Acknowledges changes that {@link Outbox.settled} returned, in the caller's transaction when `tx` is given. A text that
 	 * has changed again since stays in the list.
@@ -136,12 +205,25 @@ export interface Outbox {
 	 */
 	observe: (change: ObservedChange) => Promise<void>;
 	/**
-	 * Deletes the texts that were finished before a time, because the rows hold numbers and texts. A time that is text needs its
-	 * zone. Returns the number of rows. Once you use {@link Outbox.settled}, a text stays until its end is acknowledged. Do not enqueue their ids again: the service may know the `operationId` of the same id and
-	 * text, and answer without delivering it.
+	 * Deletes the texts that were finished before a time, because the rows hold numbers and texts. Returns the number of
+	 * rows. A string must include a UTC offset or `Z`. Once you use {@link Outbox.settled}, a text stays until its end is acknowledged.
+	 * Do not enqueue the ids again: the service may know the `operationId` of the same id and text, and answer without delivering it.
 	 * @example await outbox.purge({ before: new Date(Date.now() - 90 * 86_400_000) });
 	 */
 	purge: (options: { before: Date | string | number }) => Promise<number>;
+	/**
+	 * Declares that the database was restored from a backup. Call it once, while no worker runs, and before any starts. What
+	 * was unfinished in the backup may have been sent since: before its next request each such text is looked for in its conversation.
+	 * One that is found there is `sent` or `held`. One that may have been held, or whose conversation is unknown or hidden, becomes
+	 * `unknown`. One that the contact declined, or opted out of, becomes `cancelled`. Returns the number of these texts.
+	 *
+	 * What was cancelled, erased, or asked for by telephone since the backup is lost: repeat it before the workers start.
+	 *
+	 * @param options - `backupAt`: when the backup was made. A string must include a UTC offset or `Z`
+	 * @throws PartnerInvalidInput if `backupAt` is not a time, or is in the future
+	 * @example await outbox.restored({ backupAt: new Date(Date.now() - 3 * 3_600_000) });
+	 */
+	restored: (options: { backupAt: Date | string | number }) => Promise<number>;
 }
 
 /** Options of `cancelAll` and `forget`. */
@@ -171,7 +253,7 @@ const shortestLeaseMs = 1_000;
 
 /**
  * Creates an outbox. It stores texts with your own rows, sends each once and in the contact's order, and follows them until
- * they are read. Crashes, outages and the consent queue change nothing about that. Creating it makes no request.
+ * they are read. It survives crashes, outages and the consent queue. Creating it makes no request.
  *
  * @throws PartnerInvalidInput naming the option and the rule
  * @example
@@ -184,7 +266,8 @@ const shortestLeaseMs = 1_000;
 export function createOutbox(given: OutboxOptions): Outbox {
 	const options = checkedOptions(given);
 	const { client, store, engine, onSettled, onPaused, now } = options;
-	const pauses = createPauses((pause) => ignoringErrors(() => onPaused?.(pause)), now, store);
+	const tell = (pause: Pause) => void ignoringErrors(() => onPaused?.(pause));
+	const pauses = createPauses(tell, now, store);
 	const leaseMs = Math.min(longestLeaseMs, Math.max(shortestLeaseMs, Math.floor(options.settleMs / 2)));
 	const optOuts = createOptOutReader(options.optOut);
 	const quiet = createQuietClock(options.quietHours);
@@ -202,9 +285,14 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	};
 	const { concurrency } = options;
 	const step = (lease: Lease, signal?: AbortSignal) => workQueue(context, lease, signal);
-	const loop = createLoop({ store, step, now, concurrency, leaseMs }, pauses);
+	const suspended = createSuspensionReports(tell, now);
+	const loop = createLoop({ store, step, now, concurrency, leaseMs, suspended }, pauses);
+	const operator = createOperator(store, now, { agencyOf: (id) => client.agency(id).id, onChange: settled });
+	/** Tells a sandbox of a text, if the client has its connection. */
+	const show = observerOf(client)?.outbox(store, operator.status);
 
 	async function settled(text: OutboxText): Promise<void> {
+		show?.(text.id);
 		if (isUnfinished(text.state)) return;
 		pauses.cleared(text.id);
 		const status = await statusOf(text);
@@ -219,14 +307,72 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		const { tx, allowUnlistedNumber } = enqueueOptions;
 		const { defaultCountry } = options;
 		const text = checkedText(given, client, { defaultCountry, allowUnlistedNumber }, now());
+		const old =
+			tx === undefined && text.progress.given?.supersedes !== undefined ? await supersededBy(text) : undefined;
 		const row = await store.insert(text, tx);
 		refuseOther(text, row);
-		const expired = row.version === 0 && tx === undefined ? await expireIfQuiet(row) : undefined;
+		show?.(row.id);
+		// A process that dies before this leaves both, and the worker cancels the earlier one.
+		if (old) await cancelText(old.id, { cancelRequested: true }, "superseded");
+		// In the place of a held text it rings no phone.
+		const mayExpire = row.version === 0 && tx === undefined && !(await takesPlaceOfHeld(old));
+		const expired = mayExpire ? await expireIfQuiet(row) : undefined;
 		if (expired) return statusOf(expired);
 		// What is due later is found by the workers themselves.
 		if (row.version === 0 && (row.nextAt ?? 0) <= now()) await wakeWorker(row, row.id, tx);
 		if (tx === undefined) loop.nudge();
 		return statusOf(row);
+	}
+
+	/** Nothing is awaited before the statements, as in `enqueue`. */
+	async function enqueueMany(
+		given: Iterable<Omit<EnqueuedText, "supersedes">>,
+		enqueueOptions: EnqueueOptions = {},
+	): Promise<OutboxStatus[]> {
+		fields("options", enqueueOptions, "enqueueMany", "tx", "allowUnlistedNumber");
+		const { tx, allowUnlistedNumber } = enqueueOptions;
+		const texts = checkedTexts(given, client, { defaultCountry: options.defaultCountry, allowUnlistedNumber }, now());
+		if (texts.length === 0) return [];
+		const rows = await store.insertMany(texts, tx);
+		for (const [at, row] of rows.entries()) refuseOther(texts[at] as NewText, row, `texts[${at}].id`, "enqueueMany");
+		for (const { id } of rows) show?.(id);
+		// An id may be in the list twice.
+		const unique = new Map(rows.map((row) => [row.id, row]));
+		await Promise.all(
+			[...unique].map(async ([id, row]) => {
+				const ended = row.version === 0 && tx === undefined ? await expireIfQuiet(row) : undefined;
+				if (ended) unique.set(id, ended);
+			}),
+		);
+		const stored = rows.map((row) => unique.get(row.id) ?? row);
+		const first = stored.find(
+			({ state, version, nextAt }) => state === "waiting" && version === 0 && (nextAt ?? 0) <= now(),
+		);
+		if (first) await wakeWorker(first, first.id, tx);
+		if (tx === undefined) loop.nudge();
+		return Promise.all(stored.map((row) => statusOf(row)));
+	}
+
+	/** The text whose place another one takes, if that can be done. With `tx` the store decides, in the transaction. */
+	async function supersededBy(text: NewText): Promise<OutboxText | undefined> {
+		const { supersedes } = text.progress.given ?? {};
+		const old = supersedes === undefined ? undefined : await store.find(supersedes);
+		if (!old || old.to === "") return undefined;
+		const isOther = old.to !== text.to || old.agencyId !== text.agencyId;
+		// A repeated call finds its own text, whatever the earlier one does by now.
+		if ((isOther || old.state === "sending") && !(await store.find(text.id)))
+			refuse("supersedes", notSuperseded, "enqueue");
+		return isOther ? undefined : old;
+	}
+
+	/** Whether what supersedes this text takes the place of one that the service holds: of this one, or of one before it. */
+	async function takesPlaceOfHeld(old: OutboxText | undefined): Promise<boolean> {
+		let place = old;
+		while (place?.state === "waiting" || place?.reason === "superseded") {
+			const id = place.progress.given?.supersedes;
+			place = id === undefined ? undefined : await store.find(id);
+		}
+		return place?.state === "held";
 	}
 
 	/** Ends a text that can only be sent in quiet hours at once, while somebody may be in the office who can call. */
@@ -263,13 +409,11 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		return signal;
 	}
 
-	async function status(id: string): Promise<OutboxStatus | undefined> {
-		const row = await store.find(text("id", id, "status"));
-		const [head] = row?.state === "waiting" ? await store.open(row, 1, now()) : [];
-		return row && statusOf(row, head);
-	}
-
-	async function cancel(id: string): Promise<boolean> {
+	/** Nothing is awaited before the statement of a transaction, as in `enqueue`. */
+	async function cancel(id: string, given: { tx?: Transaction | undefined } = {}): Promise<boolean> {
+		fields("options", given, "cancel", "tx");
+		const { tx } = given;
+		if (tx !== undefined) return (await store.cancelIn(text("id", id, "cancel"), now(), tx))?.state === "cancelled";
 		const row = await cancelText(text("id", id, "cancel"), { cancelRequested: true });
 		if (row) await wake(row);
 		return row?.state === "cancelled";
@@ -279,11 +423,14 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	async function cancelText(
 		id: string,
 		marks: { cancelRequested: true; forget?: true },
+		reason: "requested" | "superseded" = "requested",
 	): Promise<OutboxText | undefined> {
 		for (;;) {
 			const row = await store.find(id);
 			if (!row || !isUnfinished(row.state)) return row;
-			const change = row.state === "waiting" ? unsent(row, "cancelled", "requested") : {};
+			// What was restored from a backup may have been sent, which the worker finds out.
+			const isUnsent = row.state === "waiting" && !isRestored(row);
+			const change = isUnsent ? unsent(row, "cancelled", reason) : {};
 			const next = changed(row, { ...change, progress: marks }, now());
 			if (!(await store.save(next))) continue;
 			if (next.state !== row.state) await settled(next);
@@ -328,11 +475,18 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	async function observe(change: ObservedChange): Promise<void> {
 		object("change", change, "observe");
 		const { agencyId, conversation, messages = [] } = change;
+		if (agencyId !== undefined && typeof agencyId !== "string") refuse("agencyId", "must be a string", "observe");
+		if (conversation !== undefined && conversation !== null) object("conversation", conversation, "observe");
+		if (!Array.isArray(messages)) refuse("messages", "must be a list of messages", "observe");
+		for (const [at, message] of messages.entries()) object(`messages[${at}]`, message, "observe");
 		for (const message of messages) if (message.direction === "outbound") await report(message);
 		const phoneNumber = conversation && ("summary" in conversation ? conversation.summary : conversation).phoneNumber;
 		if (!phoneNumber) return;
+		text("phoneNumber", phoneNumber, "observe");
 		const who = { to: phoneNumber, agencyId: agencyId ?? "" };
-		await createContact(store, optOuts, who, now).learn(messages);
+		// A "START" to one agency says nothing to the others.
+		const asked = agencyId === undefined ? messages.filter((message) => optOuts.asks(message) !== "in") : messages;
+		await createContact(store, optOuts, who, now).learn(asked, 0);
 		await wake({ to: phoneNumber, agencyId });
 	}
 
@@ -367,12 +521,15 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		});
 	}
 
-	async function settledChanges(given: { limit?: number | undefined } = {}): Promise<SettledChange[]> {
-		fields("options", given, "settled", "limit");
-		const { limit = 100 } = given;
+	async function settledChanges(
+		given: { limit?: number | undefined; held?: boolean | undefined } = {},
+	): Promise<SettledChange[]> {
+		fields("options", given, "settled", "limit", "held");
+		const { limit = 100, held = false } = given;
+		if (typeof held !== "boolean") refuse("held", "must be true or false", "settled");
 		if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
 			refuse("limit", "must be a whole number from 1 to 1000", "settled");
-		const rows = await store.unacknowledged(limit);
+		const rows = await store.unacknowledged(limit, { held });
 		return Promise.all(
 			rows.map(async (row) => ({ ...(await statusOf(row)), revision: row.unacknowledged ?? row.version })),
 		);
@@ -402,9 +559,19 @@ export function createOutbox(given: OutboxOptions): Outbox {
 			await engine?.start();
 		},
 		enqueue,
+		enqueueMany,
 		work,
 		drain,
-		status,
+		status: operator.status,
+		explain: operator.explain,
+		health: operator.health,
+		suspend: operator.suspend,
+		async resume(given = {}) {
+			const isEnded = await operator.resume(given);
+			loop.nudge();
+			return isEnded;
+		},
+		resolve: operator.resolve,
 		cancel,
 		cancelAll,
 		forget,
@@ -418,6 +585,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 			fields("options", given, "purge", "before");
 			return store.purge(moment("before", given.before, "purge"));
 		},
+		restored: operator.restored,
 	};
 }
 

@@ -1,5 +1,13 @@
 import { type Purpose, purposeOf } from "./policy/purpose.ts";
-import { type OutboxReason, type OutboxState, type OutboxText, operationIdOf, type TextError } from "./text.ts";
+import {
+	isUnfinished,
+	type OutboxReason,
+	type OutboxState,
+	type OutboxText,
+	operationIdOf,
+	type TextError,
+} from "./text.ts";
+import { heldSentence, type Situation, type WaitsFor, waitsForOf } from "./waits-for.ts";
 
 /** The status of a text, for the button that sent it. */
 export interface OutboxStatus {
@@ -22,16 +30,20 @@ export interface OutboxStatus {
 	/** The state in a sentence for a person, in English. */
 	description: string;
 	/**
-	 * Id of the contact's earlier text that has to end before this one is sent; null when there is none. Also null in what
-	 * `enqueue` returns and `onSettled` gets, because only `status` looks for it.
+	 * What an unfinished text waits for, for example a person's suspension, a pause, or a worker; null for every other text. Also
+	 * null in what `enqueue` returns and `onSettled` and `settled` give, because only `status` and `explain` look for it.
 	 */
-	waitsFor: string | null;
+	waitsFor: WaitsFor | null;
+	/** When the outbox next tries to send it; null if it needs no try, or if that can't be known, for example while it is suspended. */
+	nextAttemptAt: Date | null;
 	/** You asked to cancel it when it was too late. The outbox never sends it again, but the service may still deliver it. */
 	cancelRequested: boolean;
 	/** The consent template did not reach the phone: the contact of a `held` or `dropped` text was never asked. */
 	consentFailed: boolean;
 	/** `messageSid` of the contact's message that asked for no more texts, if the text was cancelled because of it. */
 	optOutSid: string | null;
+	/** The id of the text of this outbox that took the place of a `replaced` one; null for every other text. */
+	replacedBy: string | null;
 	/** Idempotency key of the send. It is chosen with the first request; null before. */
 	operationId: string | null;
 	/** Provider message id, once it is known. */
@@ -44,12 +56,12 @@ export interface OutboxStatus {
 	error: TextError | null;
 }
 
-/** @param head is the contact's text whose turn it is */
-export async function statusOf(text: OutboxText, head: Pick<OutboxText, "id"> = text): Promise<OutboxStatus> {
+/** @param situation what an unfinished text may wait for, if it is known */
+export async function statusOf(text: OutboxText, situation?: Situation): Promise<OutboxStatus> {
 	const { id, agencyId, to, state, reason, since, messageId, queueId, progress } = text;
 	const { attempts, error, cancelRequested = false } = progress;
 	const isErased = to === "";
-	const waitsFor = head.id === id ? null : head.id;
+	const waitsFor = situation && isUnfinished(state) ? waitsForOf(text, situation) : null;
 	const isAsked = state === "held" || state === "dropped";
 	const consentFailed = isAsked && progress.consentFailed === true;
 	return {
@@ -63,9 +75,11 @@ export async function statusOf(text: OutboxText, head: Pick<OutboxText, "id"> = 
 		since: new Date(since),
 		description: descriptionOf(text, waitsFor, consentFailed),
 		waitsFor,
+		nextAttemptAt: nextAttemptOf(text, waitsFor),
 		cancelRequested,
 		consentFailed,
 		optOutSid: progress.optOutSid ?? null,
+		replacedBy: state === "replaced" ? (progress.replacedBy ?? null) : null,
 		operationId: attempts > 0 && !isErased ? await operationIdOf(text) : null,
 		messageId,
 		queueId,
@@ -74,14 +88,25 @@ export async function statusOf(text: OutboxText, head: Pick<OutboxText, "id"> = 
 	};
 }
 
-function descriptionOf(
-	{ state, reason, progress }: OutboxText,
-	waitsFor: string | null,
-	consentFailed: boolean,
-): string {
+function nextAttemptOf({ state, nextAt, readyAt }: OutboxText, waitsFor: WaitsFor | null): Date | null {
+	if (state !== "waiting" && state !== "sending") return null;
+	if (waitsFor) return waitsFor.until;
+	return nextAt === null ? null : new Date(Math.max(nextAt, readyAt));
+}
+
+function descriptionOf(text: OutboxText, waitsFor: WaitsFor | null, consentFailed: boolean): string {
+	const { state, reason, progress } = text;
 	const { attempts, failures, reads } = progress;
 	if (consentFailed && state === "held") return "The request for the contact's consent did not reach the phone.";
 	if (consentFailed) return "Not delivered: the request for the contact's consent did not reach the phone.";
+	if (waitsFor) return waitsFor.sentence;
+	if (state === "held") return heldSentence(text);
+	if (reason === "before_send" && state === "cancelled")
+		return "Not sent: a check of the application cancelled it. Look there for the reason.";
+	if (reason === "resolved")
+		return state === "cancelled"
+			? "Not sent: somebody has looked at the conversation. Enqueue it with a new id if it should still go out."
+			: "Sent: somebody has looked at the conversation.";
 	if (reason === "quiet_hours")
 		return state === "waiting"
 			? "Waits for the end of the quiet hours."
@@ -89,7 +114,7 @@ function descriptionOf(
 	const why = reason && reasons[reason];
 	if (why) return why;
 	// A read found another text in the service's queue.
-	if (state === "waiting" && (waitsFor !== null || reads > 0)) return "Waits for another text to the contact.";
+	if (state === "waiting" && reads > 0) return "Waits for another text to the contact.";
 	if (state === "waiting" && attempts + failures > 0) return "Waits for the next attempt.";
 	return descriptions[state];
 }
@@ -102,11 +127,11 @@ const descriptions: Record<OutboxState, string> = {
 	sent: "Sent.",
 	delivered: "Delivered.",
 	read: "Read.",
-	failed: "Sent, but it did not reach the phone.",
+	failed: "Sent, but it did not reach the phone. Check the number, or call the contact.",
 	dropped: "Not delivered: the contact declined or did not answer in time, or another text took its place.",
 	replaced: "Not delivered: another text took its place while it waited for consent.",
-	refused: "Not sent: it was refused.",
-	expired: "Not sent: its time had passed.",
+	refused: "Not sent: it was refused. Correct it, and enqueue it with a new id.",
+	expired: "Not sent: its time had passed. Call the contact if it matters.",
 	cancelled: "Not sent: it was cancelled.",
 	unknown: "It is not known whether it was sent. Look at the conversation before you send it again.",
 };
@@ -117,17 +142,22 @@ const reasons: Partial<Record<OutboxReason, string>> = {
 	language_required: "Waits: the agency has several languages and no default one. Choose a language for the text.",
 	language_unavailable: "Waits: the agency does not have the text's language.",
 	before_send_failed: "Waits: the check before sending failed.",
-	opted_out: "Not sent: the contact asked for no more texts.",
-	window_closed: "Not sent: the contact has not written within a day, and was not to be asked for consent.",
+	superseded: "Not sent: a newer text took its place.",
+	bad_request:
+		"Not sent: the service refuses it, for example because of its sender. Correct it, and enqueue it with a new id.",
+	invalid_input: "Not sent: the number or the text is not valid. Correct it, and enqueue it with a new id.",
+	opted_out: "Not sent: the contact asked for no more texts. Only call them if it matters.",
+	window_closed:
+		"Not sent: the contact has not written within a day, or the conversation is hidden, and they were not to be asked for consent. Call them if it matters.",
 	answered_in_words:
 		"Not delivered: the contact answered in words instead of tapping a button. Look at the conversation, and write to them.",
-	displaced: "Not delivered: another text took its place while it waited for consent.",
-	declined: "Not delivered: the contact seems to have declined.",
-	no_answer: "Not delivered: the contact did not answer in time.",
-	earlier_text_dropped:
-		"Not sent: an earlier text to the contact was not delivered, because they declined or did not answer.",
-	earlier_text_declined: "Not sent: the contact declined an earlier text, and has not written since.",
-	earlier_text_unanswered: "Not sent: the contact did not answer an earlier text, and has not written since.",
+	displaced:
+		"Not delivered: another text took its place while it waited for consent. If it is still needed, enqueue it with a new id.",
+	declined: "Not delivered: the contact seems to have declined. Call them if it matters.",
+	no_answer: "Not delivered: the contact did not answer in time. Call them if it matters.",
+	earlier_text_declined: "Not sent: the contact declined an earlier text. Call them if it matters.",
+	earlier_text_unanswered:
+		"Not sent: the contact did not answer an earlier text, and has not written since. Call them if it matters.",
 	failing: "Not sent: every attempt failed. Find out why before you send it again.",
 	blocked: "Not sent: something in front of the service, such as a firewall, refuses this text and lets others pass.",
 	not_allowed: "Not sent: the number is not one of allowRecipients.",

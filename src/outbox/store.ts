@@ -1,16 +1,28 @@
 import { purposeOf } from "./policy/purpose.ts";
-import type { ContactFacts, NewText, OpenText, OutboxText, Recipient } from "./text.ts";
+import type { ContactFacts, NewText, OpenText, OutboxText, Recipient, Restored } from "./text.ts";
 
 /**
  * A store of texts: {@link sqliteStore}, {@link postgresStore}, {@link mysqlStore}, or your own. Each change is one
- * statement that is committed when it returns. Only `insert` and `acknowledge` may be part of the caller's transaction. Times are in milliseconds.
+ * statement that is committed when it returns. Only `insert`, `insertMany`, `cancelIn` and `acknowledge` may be part of the
+ * caller's transaction. Times are in milliseconds.
  * `storeChecks` of messaging-conversations/outbox/testing checks a store of your own.
  */
 export interface OutboxStore {
 	/** Creates what the store needs, and brings older tables up to date. Does nothing when they are. */
 	migrate: () => Promise<void>;
-	/** Stores a text as `waiting`, due at `readyAt`. Returns its row, or the row that has its id already. */
+	/**
+	 * Stores a text as `waiting`, due at `readyAt`. Returns its row, or the row that has its id already. In a transaction a text
+	 * with `supersedes` also ends the text of that id, with the reason `superseded`, unless a row had its own id
+	 * already. If that text is being sent, or is to another contact, it stores nothing and throws `PartnerInvalidInput`.
+	 */
 	insert: (text: NewText, tx: unknown) => Promise<OutboxText>;
+	/** Stores many texts, as `insert` stores each, and returns their rows in the same order. */
+	insertMany: (texts: readonly NewText[], tx: unknown) => Promise<OutboxText[]>;
+	/**
+	 * Cancels an unfinished text in the caller's transaction, and returns its row. One that waits and was never requested ends as
+	 * `cancelled`, reason `requested`. Any other one is only marked as `cancelRequested`. Undefined for an unknown id.
+	 */
+	cancelIn: (id: string, now: number, tx: unknown) => Promise<OutboxText | undefined>;
 	/** Finds the row of an id. */
 	find: (id: string) => Promise<OutboxText | undefined>;
 	/**
@@ -24,19 +36,18 @@ export interface OutboxStore {
 	followed: (recipient: Recipient, now: number) => Promise<OutboxText[]>;
 	/**
 	 * Replaces the row and counts up its version. Returns false, and does nothing, when it was changed since it was read.
-	 * With `stops` the statement also stops the recipient: texts whose transaction began before are not to be sent. With
-	 * `unlessStopped` it returns false when that has happened. With `lease` it returns false when another worker has taken the
+	 * With `unlessStopped` it returns false when the recipient was stopped after the text's transaction had begun. With `lease` it returns false when another worker has taken the
 	 * queue over, and prolongs the lease otherwise.
 	 */
 	save: (
 		text: OutboxText,
-		options?: { stops?: boolean; unlessStopped?: boolean; lease?: Lease | undefined; leaseMs?: number },
+		options?: { unlessStopped?: boolean; lease?: Lease | undefined; leaseMs?: number },
 	) => Promise<boolean>;
 	/** What is known of a recipient, or of the number in all agencies: of each fact the latest time. */
 	facts: (recipient: Recipient) => Promise<ContactFacts>;
 	/** Stores facts of a recipient; without an agency of the number in all agencies. Of two times the later one stays. */
 	note: (recipient: Partial<Recipient>, facts: ContactFacts) => Promise<void>;
-	/** Stops a recipient; without an agency the number in all agencies. */
+	/** Stops a recipient: texts whose transaction has begun before are not to be sent. Without an agency the number in all agencies. */
 	stop: (recipient: Partial<Recipient>) => Promise<void>;
 	/** Makes the waiting and held texts of a number due, or as soon as their turn comes; without an agency in all agencies. */
 	wake: (recipient: Partial<Recipient>, now: number) => Promise<void>;
@@ -49,10 +60,10 @@ export interface OutboxStore {
 	/** Finds the text of a message. */
 	byMessage: (messageId: string) => Promise<OutboxText | undefined>;
 	/**
-	 * Finds at most `limit` texts in a final state that was not acknowledged, the oldest first. From the first call on, by
-	 * whichever process, `purge` keeps such texts.
+	 * Finds at most `limit` texts in a final state that was not acknowledged, the oldest first; with `held` also those that are
+	 * `held`. From the first call on, by whichever process, `purge` keeps the finished ones.
 	 */
-	unacknowledged: (limit: number) => Promise<OutboxText[]>;
+	unacknowledged: (limit: number, options?: { held?: boolean }) => Promise<OutboxText[]>;
 	/** Acknowledges the final states of texts, except of those that have changed since their `revision`. */
 	acknowledge: (changes: readonly { id: string; revision: number }[], tx: unknown) => Promise<void>;
 	/**
@@ -65,13 +76,15 @@ export interface OutboxStore {
 	 * recipient still stops it afterwards, as after `erase`.
 	 */
 	purge: (before: number) => Promise<number>;
+	/** Marks every unfinished text as restored from a backup, in `progress.restored`. Returns their number. */
+	restored: (restored: Restored) => Promise<number>;
 	/**
 	 * Says that a worker works, at least every 10 seconds. Returns false while a worker of an earlier version works, which knows
 	 * no leases. One of an earlier version that starts later is refused.
 	 */
 	join: () => Promise<boolean>;
 	/**
-	 * Leases queues that are due, and that nobody else has leased: more urgent bands first, then agencies in turn. A queue is that
+	 * Leases queues that are due, and that no other worker has leased: more urgent bands first, then agencies in turn. A queue is that
 	 * of one recipient. Texts that were inserted since are put into their queues first. Agencies that are paused are left out.
 	 */
 	claim: (options: ClaimOptions) => Promise<Lease[]>;
@@ -86,12 +99,74 @@ export interface OutboxStore {
 	release: (lease: Lease, next?: NextDue) => Promise<void>;
 	/** Finds the pauses, of those agencies or of all of them; that of everybody has an empty `agencyId`. */
 	paused: () => Promise<StoredPause[]>;
-	/** Pauses an agency, or everybody. Of two pauses the longer one counts. */
+	/** Pauses an agency, or everybody. Of two pauses the longer one counts, and the earlier `since`. */
 	pause: (pause: StoredPause) => Promise<void>;
 	/** Ends a pause. */
 	resume: (agencyId: string) => Promise<void>;
 	/** Changes the end of a pause from `from` to `until`. Returns false if another worker has changed it. */
 	probe: (agencyId: string, from: number, until: number) => Promise<boolean>;
+	/**
+	 * Stores that a person has suspended an agency, or everybody. If it is suspended already, the reason and the person are
+	 * replaced, and `since` stays. Until `endSuspension`, `save` with a lease returns false, and `claim` gives the agency's queues
+	 * only with `isReading`, each with `isSuspended`.
+	 */
+	suspend: (suspension: StoredSuspension) => Promise<void>;
+	/** Ends a suspension, and makes the queues that it concerns due. Returns false if there was none. Pauses stay. */
+	endSuspension: (agencyId: string, now: number) => Promise<boolean>;
+	/** Finds the suspensions; that of everybody has an empty `agencyId`. */
+	suspended: () => Promise<StoredSuspension[]>;
+	/** Notes that a worker is alive, by the clock of the store. Forgets those that have been silent for a day. */
+	beat: (worker: Pick<StoredWorker, "id" | "version" | "isDrain">) => Promise<void>;
+	/** Forgets a worker that has stopped. */
+	leave: (id: string) => Promise<void>;
+	/** Finds the workers, those that were seen last first, at most 100. */
+	workers: () => Promise<StoredWorker[]>;
+	/** Counts unfinished and `unknown` texts, of each state at most `most`. */
+	counts: (now: number, most: number) => Promise<StoredCounts>;
+	/** Finds at most `limit` texts in an unfinished state or in `unknown`, those that are due first, of one agency or of all. */
+	list: (state: ListedState, limit: number, agencyId?: string) => Promise<OutboxText[]>;
+}
+
+/** The states that `list` finds. */
+export type ListedState = "waiting" | "sending" | "held" | "unknown";
+
+/** Why a person has suspended an agency. */
+export interface StoredSuspension {
+	/** The agency; empty for everybody. */
+	agencyId: string;
+	/** What the person wrote. */
+	reason: string;
+	/** Who it was; null if they did not say. */
+	by: string | null;
+	/** Since when, in milliseconds. */
+	since: number;
+}
+
+/** A process that works, or has until a while ago. */
+export interface StoredWorker {
+	/** A random id, which says nothing of the machine. */
+	id: string;
+	/** The version of this package that it runs. */
+	version: string;
+	/** Whether it calls `drain`, so that it is silent in between. */
+	isDrain: boolean;
+	/** How long ago it started, in milliseconds, by the clock of the store. */
+	ageMs: number;
+	/** How long ago it gave its last sign of life, in milliseconds. */
+	silentMs: number;
+}
+
+/** How many texts there are, each number at most the one that was asked for. */
+export interface StoredCounts {
+	/** The texts in a state. */
+	states: Record<ListedState, number>;
+	/**
+	 * Texts whose time has come and that wait: also those that could not be sent and are tried again, and those whose result is
+	 * not known for two minutes. Those of agencies that are suspended are left out.
+	 */
+	due: number;
+	/** When the first of these was due, in milliseconds; null if there is none. */
+	oldestDueAt: number | null;
 }
 
 /** When a queue is due next. */
@@ -128,7 +203,10 @@ export interface ClaimOptions {
 	isReading: boolean;
 	/** Agencies to leave out. */
 	without?: readonly string[];
-	/** Only queues of this agency, which may be paused; with an empty one of any agency, although everybody is paused. */
+	/**
+	 * Only queues of this agency, which may be paused; with an empty one of any agency, although everybody is paused. Of an agency
+	 * that is suspended those that wait for a read.
+	 */
 	probing?: string;
 }
 
@@ -142,16 +220,22 @@ export interface Lease extends Recipient {
 	revision: number;
 	/** What the queue waited for. */
 	band: Band;
+	/** A person has suspended its agency, so that nothing may be sent. */
+	isSuspended: boolean;
 }
 
 /** Why the texts of an agency wait, for every worker and after a restart. */
 export interface StoredPause {
 	/** The agency; empty for everybody. */
 	agencyId: string;
-	/** When one queue is tried again, in milliseconds. */
+	/** When the next attempt for one queue is due, in milliseconds. */
 	until: number;
 	/** Failures in a row, by which pauses grow. */
 	failures: number;
-	/** What failed, and how. */
+	/** Which calls wait: `read`, `send`, or those that need the `key` or pass the `gateway`. */
 	reason: string;
+	/** Why, as `onPaused` names it; null in a pause of an earlier version. */
+	cause: string | null;
+	/** When the first of the failures in a row was, in milliseconds; null in a pause of an earlier version. */
+	since: number | null;
 }

@@ -1,5 +1,6 @@
 import { operationIdFrom, type PartnerErrorTag } from "messaging-conversations";
 import { storableText } from "../shared/validation.ts";
+import { type JournalEntry, withStep } from "./journal.ts";
 import type { OnHeld } from "./policy/purpose.ts";
 
 /**
@@ -38,7 +39,9 @@ export type OutboxState =
  * - `dropped`, a best guess: `displaced` (somebody else's text followed), `declined` (the contact tapped a button),
  *   `answered_in_words` (the contact wrote, and tapped nothing: someone should look), `no_answer`
  * - `cancelled`: `requested` (by `cancel`, `cancelAll`, `forget` or `onReply`), `before_send` (by your hook),
- *   `earlier_text_dropped` (`afterDrop`), `earlier_text_declined`, `earlier_text_unanswered` (by its purpose), `opted_out` (the contact asked for no more texts)
+ *   `superseded` (another text took its place), `earlier_text_declined`, `earlier_text_unanswered` (by its purpose), `opted_out` (the contact asked for no more texts),
+ *   `resolved` (a person found an `unknown` text not sent)
+ * - `sent`: `resolved` (a person found an `unknown` text sent), or none
  * - `expired`: `too_old`, `quiet_hours` (they end after its last moment), `window_closed` (`whenClosed: "skip"`)
  * - `refused`: `bad_request` (a 400), `not_allowed` (`allowRecipients`), `invalid_input` (refused by the client), `failing`
  *   (eight requests failed, and reads showed that none was taken), `blocked` (something in front of the service, such as a
@@ -57,10 +60,11 @@ export type OutboxReason =
 	| "no_answer"
 	| "answered_in_words"
 	| "requested"
-	| "earlier_text_dropped"
+	| "superseded"
 	| "earlier_text_declined"
 	| "earlier_text_unanswered"
 	| "opted_out"
+	| "resolved"
 	| "too_old"
 	| "quiet_hours"
 	| "window_closed"
@@ -138,6 +142,8 @@ export interface Progress {
 	forget?: boolean | undefined;
 	/** The id of the text that was to take its place on purpose. It did when the service took that text. */
 	replacedBy: string | null;
+	/** The time since a backup from which the row was restored. Absent if it was not. */
+	restored?: Restored | undefined;
 	/** What was given to `enqueue` beside the columns. Absent if nothing was. */
 	given?: GivenOptions | undefined;
 	/** The contact's message that asked for no more texts, if the text was cancelled because of it. */
@@ -146,6 +152,8 @@ export interface Progress {
 	declinedAt?: number | undefined;
 	/** What the summary of the conversation showed when it was read last, and when; absent unless the text waits for the service's queue. */
 	watched?: Watched | undefined;
+	/** When a read last showed the text in the service's queue, or the one it waits behind, in milliseconds. */
+	seenAt?: number | undefined;
 	/** Since when the service's queue has been seen empty, in milliseconds. */
 	emptyAt: number | null;
 	/** Reads of the conversation in this state. */
@@ -158,6 +166,16 @@ export interface Progress {
 	consentFailed?: boolean | undefined;
 	/** The last error, which may have passed. */
 	error: TextError | null;
+	/** What happened to the text, the oldest step first. Absent in rows of earlier versions. */
+	journal?: JournalEntry[] | undefined;
+}
+
+/** What happened in this time is not in the rows, in milliseconds. */
+export interface Restored {
+	/** When the backup was made. */
+	from: number;
+	/** When its restoration was declared. */
+	to: number;
 }
 
 /** What a later lookup is compared with. */
@@ -176,7 +194,13 @@ export interface GivenOptions {
 	whenClosed?: "ask" | "skip" | undefined;
 	/** As it was given to `enqueue`. */
 	meta?: unknown;
+	/** As it was given to `enqueue`: the id of the text whose place it takes. */
+	supersedes?: string | undefined;
 }
+
+/** Why a text cannot take the place of another one. */
+export const notSuperseded =
+	"must be a text to the same contact that is not being sent at this moment: if it is, enqueue again in a minute";
 
 /** The last error of a text. It holds no number and no text. */
 export interface TextError {
@@ -244,14 +268,17 @@ export interface OutboxText extends NewText {
 	messageId: string | null;
 	/** Queue entry id, once the service has held the text. */
 	queueId: string | null;
-	/** The version that put it into a final state which `acknowledge` has not acknowledged; null when there is none. */
+	/**
+	 * The version that brought news which `acknowledge` has not acknowledged: a final state, or that the service holds it, or that it
+	 * was to be cancelled then. Null when there is none.
+	 */
 	unacknowledged: number | null;
 }
 
-/** An unfinished text. `stoppedBy` says that its recipient was stopped after its transaction had begun. */
+/** An unfinished text. */
 export interface OpenText extends OutboxText {
-	/** `drop`: a held text ended undelivered; `cancel`: `cancelAll` or `forget`. */
-	stoppedBy: "drop" | "cancel" | null;
+	/** `cancelAll` or `forget` came after its transaction had begun. */
+	isStopped: boolean;
 }
 
 /** The states that keep the contact's next text back. */
@@ -279,24 +306,31 @@ export type Change = Partial<Pick<OutboxText, "state" | "reason" | "nextAt" | "r
 	progress?: Partial<Progress>;
 };
 
-/** The row after the change. A new state begins now, and has no reason but its own. */
-export function changed(text: OutboxText, change: Change, now: number): OutboxText {
+/**
+ * The row after the change. A new state begins now, and has no reason but its own. The journal gets a step.
+ *
+ * @param by the person who decided
+ */
+export function changed(text: OutboxText, change: Change, now: number, by?: string): OutboxText {
 	const state = change.state ?? text.state;
 	const isNew = state !== text.state;
-	return {
+	const isCancelRequested = !text.progress.cancelRequested && change.progress?.cancelRequested === true;
+	const isNews = state === "held" ? isNew || isCancelRequested : isNew && !isUnfinished(state);
+	const next: OutboxText = {
 		...text,
 		...change,
 		state,
 		reason: change.reason ?? null,
 		since: isNew ? now : text.since,
-		unacknowledged: isNew && !isUnfinished(state) ? text.version + 1 : text.unacknowledged,
+		unacknowledged: isNews ? text.version + 1 : text.unacknowledged,
 		progress: { ...text.progress, ...change.progress },
 	};
+	return { ...next, progress: { ...next.progress, journal: withStep(text, next, now, by) } };
 }
 
 /**
  * Derived from what the caller gave, so that the same id never comes with another message. The agency's default language is not
- * part of it: it may change between a backup and its restoration, and the service would take the same text for a new one.
+ * part of it. It may change between a backup and its restoration, and the service would take the same text for a new one.
  */
 export function operationIdOf(text: NewText): Promise<string> {
 	const { agencyId, id, to, body, subaccountId, consentLanguage } = text;

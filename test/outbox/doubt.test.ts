@@ -1,7 +1,7 @@
 // Texts of which the outbox does not know the end: what it does with them, when it stops, and what it reports.
 import { createClient } from "messaging-conversations";
-import type { OutboxOptions } from "messaging-conversations/outbox";
-import { expect, test } from "vitest";
+import { createOutbox, type Outbox, type OutboxOptions } from "messaging-conversations/outbox";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { createWorld } from "./world.ts";
 
 type World = ReturnType<typeof createWorld>;
@@ -55,7 +55,9 @@ test("a text behind one of staff's is not sent when the conversation is hidden, 
 	agency.conversation(anna).hide();
 	await pass({ hours: 47 });
 	expect([anna.state().held?.body, sends().length]).toEqual(["Call me", 0]);
-	expect((await outbox.status("note-1"))?.description).toBe("Waits for another text to the contact.");
+	expect((await outbox.status("note-1"))?.description).toBe(
+		"Waits: the service holds a text of somebody else for the contact.",
+	);
 	await pass({ hours: 4 });
 	expect([await state("note-1"), sends().length]).toEqual(["held", 1]);
 });
@@ -365,4 +367,111 @@ test("a template of a flow does not make a text dropped that was never taken", a
 		await outbox.drain();
 	}
 	expect([await state("note-1"), sends().length]).toEqual(["unknown", 1]);
+});
+
+describe("a machine whose clock is wrong by some seconds", () => {
+	afterEach(() => {
+		vi.useRealTimers();
+	});
+
+	/** An outbox that goes by the clock of the system, which is right on one machine and wrong on another. */
+	async function createMachines(wrongByMs: number) {
+		const world = createClosed();
+		const { sandbox, client, store, agency, anna } = world;
+		vi.useFakeTimers({ toFake: ["Date"] });
+		// A short one, which is no slack for the clocks.
+		const outbox = createOutbox({ client, store, settleMs: 5_000 });
+		const at = (aheadMs: number) => vi.setSystemTime(sandbox.clock.now().getTime() + aheadMs);
+		const drain = async (aheadMs: number, seconds: number) => {
+			for (let passed = 0; passed < seconds; passed += 5) {
+				sandbox.clock.advance({ ms: 5_000 });
+				at(aheadMs);
+				await outbox.drain();
+			}
+		};
+		const enqueue = async (id: string, purpose?: "reply" | "marketing") => {
+			at(0);
+			await outbox.enqueue({ id, agencyId: agency.id, to: anna.phoneNumber, body: id, ...(purpose && { purpose }) });
+		};
+		return { ...world, outbox, enqueue, right: drain.bind(null, 0), wrong: drain.bind(null, wrongByMs) };
+	}
+
+	/** Which of the two machines reads before the decline, and which after it. */
+	const orders = {
+		"reads after the decline": ["right", "wrong"],
+		"reads before the decline": ["wrong", "right"],
+		"reads before and after it": ["wrong", "wrong"],
+	} as const;
+	const skews = [-30_000, -8_000, 8_000, 30_000];
+	const cases = skews.flatMap((ms) => Object.entries(orders).map(([when, order]) => [ms, when, ...order] as const));
+	const reasons = (outbox: Outbox, ...ids: string[]) =>
+		Promise.all(ids.map(async (id) => (await outbox.status(id))?.reason));
+
+	test.each(cases)("by %s ms, which %s, sends nothing that waited then", async (ms, _, first, then) => {
+		const world = await createMachines(ms);
+		const { anna, outbox, enqueue, texts, templates } = world;
+		await enqueue("first");
+		await world[first](60);
+		expect((await outbox.status("first"))?.state).toBe("held");
+		await enqueue("second");
+		await enqueue("third", "reply");
+		await world[first](15);
+		anna.declines();
+		await world[then](600);
+		await world.right(600);
+		const earlier = "earlier_text_declined";
+		expect(await reasons(outbox, "first", "second", "third")).toEqual(["declined", earlier, earlier]);
+		expect([texts(), templates()]).toEqual([[], 1]);
+	});
+
+	test.each(cases)(
+		"by %s ms, which %s, sends nothing that waited behind a colleague's text",
+		async (ms, _, first, then) => {
+			const world = await createMachines(ms);
+			const { agency, anna, outbox, enqueue, texts, templates } = world;
+			agency.staff.sends({ contact: anna, text: "From a person" });
+			await enqueue("first");
+			await world[first](60);
+			anna.declines();
+			await world[then](600);
+			await world.right(600);
+			expect(await reasons(outbox, "first")).toEqual(["earlier_text_declined"]);
+			expect([texts(), templates()]).toEqual([[], 1]);
+		},
+	);
+
+	test.each(skews)("and is set by %s ms right after an answer, sends nothing that waited then", async (ms) => {
+		const { sandbox, client, store, anna, outbox, enqueue, right, texts, templates } = await createMachines(0);
+		const claimed: typeof store.claimed = (recipient) => {
+			vi.setSystemTime(sandbox.clock.now().getTime() + ms);
+			return store.claimed(recipient);
+		};
+		const stepped = createOutbox({ client, store: { ...store, claimed }, settleMs: 5_000 });
+		await enqueue("first");
+		await enqueue("second");
+		for (let seconds = 0; seconds < 60; seconds += 5) {
+			sandbox.clock.advance({ ms: 5_000 });
+			vi.setSystemTime(sandbox.clock.now());
+			await stepped.drain();
+		}
+		anna.declines();
+		await right(1_200);
+		expect(await reasons(outbox, "first", "second")).toEqual(["declined", "earlier_text_declined"]);
+		expect([texts(), templates()]).toEqual([[], 1]);
+	});
+
+	test("takes no words from before a decline for an answer to it", async () => {
+		const { sandbox, anna, outbox, enqueue, right, wrong, texts, templates } = await createMachines(8_000);
+		await enqueue("first");
+		await right(60);
+		anna.writes("Who is this?");
+		sandbox.clock.advance({ ms: 3_000 });
+		anna.declines();
+		await right(600);
+		expect((await outbox.status("first"))?.reason).toBe("declined");
+		await enqueue("campaign", "marketing");
+		await wrong(600);
+		expect((await outbox.status("campaign"))?.reason).toBe("earlier_text_declined");
+		expect([texts(), templates()]).toEqual([[], 1]);
+	});
 });

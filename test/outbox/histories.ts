@@ -138,7 +138,6 @@ export const history = fc.record({
 	languages: fc.constantFrom(["en"], ["nl", "fr"]),
 	wrote: fc.tuple(fc.boolean(), fc.boolean()),
 	onReply: fc.constantFrom("send" as const, "wait" as const),
-	afterDrop: fc.constantFrom("continue" as const, "cancel" as const),
 	onHeld: fc.constantFrom("wait" as const, "wait" as const, "replace" as const),
 	maxAgeHours: fc.constantFrom(Number.POSITIVE_INFINITY, 48, 3),
 	/** No texts from 20:00 to 08:00. */
@@ -276,7 +275,7 @@ async function playOn(given: History, openStore: OpenStore): Promise<string[]> {
 				const contact = agency.contact(phone);
 				// A decline of what staff have sent says nothing about the CRM's texts.
 				const held = network.owners.get(contact.state().held?.operationId ?? "");
-				if (held && given.afterDrop === "cancel") network.stop(phone, "the contact had declined");
+				if (held) network.stop(phone, "the contact had declined");
 				return void contact.declines();
 			}
 			case "stops":
@@ -611,8 +610,8 @@ function startProcess(
 	});
 	// Without a lock, as on several machines.
 	const engine = { start: async () => {}, wake: async () => {}, work: async () => async () => {} };
-	const { onHeld, onReply, afterDrop } = given;
-	const rules = { onHeld, onReply, afterDrop, maxAgeMs: given.maxAgeHours * 3_600_000 };
+	const { onHeld, onReply } = given;
+	const rules = { onHeld, onReply, maxAgeMs: given.maxAgeHours * 3_600_000 };
 	const beforeSend: BeforeSend = (_text, { now }) => {
 		if (!given.isQuietAtNight || !isNight(now.getTime())) return "send";
 		const morning = new Date(now.getTime() + (now.getUTCHours() >= 20 ? 86_400_000 : 0));

@@ -1,12 +1,16 @@
+import { PartnerInvalidInput } from "messaging-conversations";
 import type {
 	Band,
 	ContactFacts,
 	Lease,
+	NewText,
 	OpenText,
 	OutboxStore,
 	OutboxText,
 	Recipient,
 	StoredPause,
+	StoredSuspension,
+	StoredWorker,
 } from "messaging-conversations/outbox";
 
 const unfinished = ["sending", "held", "waiting"];
@@ -23,6 +27,8 @@ export interface MemoryStore extends OutboxStore {
 	all: () => OutboxText[];
 	/** When something is to be done next, as a worker would find it. */
 	nextDue: () => Promise<number | undefined>;
+	/** Returns a function that puts texts and facts back as they are now. */
+	snapshot: () => () => void;
 	/** All that the next statements depend on. */
 	dump: () => { rows: OutboxText[]; queues: Queue[]; pauses: StoredPause[]; rest: unknown[] };
 }
@@ -41,7 +47,6 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 	/** Counts inserts and stops, so that it is known which came first. */
 	let tick = 0;
 	const begun = new Map<string, number>();
-	const lostAt = new Map<string, number>();
 	const cancelledAt = new Map<string, number>();
 	let counter = 0;
 	const queues = new Map<string, Queue>();
@@ -49,6 +54,9 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 	const facts = new Map<string, ContactFacts>();
 	const servedAt = new Map<string, number>();
 	const pauses = new Map<string, StoredPause>();
+	const suspensions = new Map<string, StoredSuspension>();
+	const isSuspended = (agencyId: string) => suspensions.has("") || suspensions.has(agencyId);
+	const workers = new Map<string, Pick<StoredWorker, "id" | "version" | "isDrain"> & { began: number; seen: number }>();
 	let isSettledUsed = false;
 	const copies = (keep: (row: OutboxText) => boolean): OutboxText[] => structuredClone([...rows.values()].filter(keep));
 	const isIn = (recipient: Partial<Recipient>) => (row: OutboxText) =>
@@ -57,11 +65,9 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 	const nameOf = ({ agencyId = "", to }: Partial<Recipient>) => `${agencyId} ${to}`;
 	const isReady = (row: OutboxText, now: number) =>
 		row.state !== "waiting" || row.progress.attempts > 0 || row.readyAt <= now;
-	const stoppedBy = (row: OutboxText): OpenText["stoppedBy"] => {
-		const at = begun.get(row.id) ?? 0;
-		const cancelled = Math.max(cancelledAt.get(nameOf(row)) ?? -1, cancelledAt.get(nameOf({ to: row.to })) ?? -1);
-		if (at <= cancelled) return "cancel";
-		return at <= (lostAt.get(nameOf(row)) ?? -1) ? "drop" : null;
+	const isStopped = (row: OutboxText): boolean => {
+		const stopped = Math.max(cancelledAt.get(nameOf(row)) ?? -1, cancelledAt.get(nameOf({ to: row.to })) ?? -1);
+		return (begun.get(row.id) ?? 0) <= stopped;
 	};
 	const rankOf = ({ state, progress }: OutboxText) =>
 		state === "waiting" ? (progress.attempts > 0 ? 2 : 3) : unfinished.indexOf(state);
@@ -75,7 +81,17 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			const { agencyId, to } = row;
 			const queue = queues.get(name);
 			const [band, dueAt] = [bandOf(row), row.nextAt];
-			const fresh = { id: ++counter, agencyId, to, band, dueAt, revision: 0, token: "", leasedUntil: 0 };
+			const fresh = {
+				id: ++counter,
+				agencyId,
+				to,
+				band,
+				dueAt,
+				revision: 0,
+				token: "",
+				leasedUntil: 0,
+				isSuspended: false,
+			};
 			const changes = queue && {
 				band: Math.min(queue.band, band) as Band,
 				dueAt: Math.min(queue.dueAt, dueAt),
@@ -85,6 +101,39 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		}
 		arrived.clear();
 	}
+	const cancel = (row: OutboxText, reason: OutboxText["reason"], now: number): void => {
+		const isUnsent = row.state === "waiting" && row.progress.attempts === 0 && !row.progress.restored;
+		const ended = { state: "cancelled", reason, since: now, nextAt: null, unacknowledged: row.version + 1 } as const;
+		const marked =
+			row.state === "held" ? { unacknowledged: row.version + 1 } : row.state === "waiting" ? { nextAt: now } : {};
+		set(row, {
+			...(isUnsent ? ended : marked),
+			version: row.version + 1,
+			progress: { ...row.progress, cancelRequested: true },
+		});
+	};
+	const insert = async (text: NewText): Promise<OutboxText> => {
+		const known = rows.get(text.id);
+		if (known) return structuredClone(known);
+		const readyAt = text.notBefore ?? 0;
+		const row: OutboxText = {
+			...text,
+			seq: ++counter,
+			version: 0,
+			state: "waiting",
+			reason: null,
+			since: text.createdAt,
+			nextAt: Math.max(text.createdAt, readyAt),
+			readyAt,
+			messageId: null,
+			queueId: null,
+			unacknowledged: null,
+		};
+		rows.set(text.id, row);
+		begun.set(text.id, ++tick);
+		arrived.add(text.id);
+		return structuredClone(row);
+	};
 	const find = (lease: Lease) => [...queues].find(([, { id, token }]) => id === lease.id && token === lease.token);
 	return {
 		all: () => copies(() => true),
@@ -92,53 +141,56 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			rows: [...rows.values()],
 			queues: [...queues.values()],
 			pauses: [...pauses.values()],
-			rest: [[...arrived], [...begun], [...cancelledAt], [...lostAt]],
+			rest: [[...arrived], [...begun], [...cancelledAt]],
 		}),
 		migrate: async () => {},
-		async insert(text) {
-			const known = rows.get(text.id);
-			if (known) return structuredClone(known);
-			const readyAt = text.notBefore ?? 0;
-			const row: OutboxText = {
-				...text,
-				seq: ++counter,
-				version: 0,
-				state: "waiting",
-				reason: null,
-				since: text.createdAt,
-				nextAt: Math.max(text.createdAt, readyAt),
-				readyAt,
-				messageId: null,
-				queueId: null,
-				unacknowledged: null,
+		snapshot() {
+			const before = structuredClone({ rows, facts });
+			return () => {
+				rows.clear();
+				for (const [id, row] of before.rows) rows.set(id, row);
+				facts.clear();
+				for (const [name, known] of before.facts) facts.set(name, known);
+				for (const id of arrived) if (!rows.has(id)) arrived.delete(id);
 			};
-			rows.set(text.id, row);
-			begun.set(text.id, ++tick);
-			arrived.add(text.id);
-			return structuredClone(row);
+		},
+		async insert(text, tx) {
+			const { supersedes } = text.progress.given ?? {};
+			const old = supersedes === undefined ? undefined : rows.get(supersedes);
+			if (tx === undefined || !old || old.to === "" || rows.has(text.id)) return insert(text);
+			if (old.state === "sending" || nameOf(old) !== nameOf(text))
+				throw new PartnerInvalidInput({ field: "supersedes", rule: "must be another text", operation: "enqueue" });
+			if (unfinished.includes(old.state)) cancel(old, "superseded", text.createdAt);
+			return insert(text);
+		},
+		insertMany: (texts) => Promise.all(texts.map(insert)),
+		async cancelIn(id, now) {
+			const row = rows.get(id);
+			if (row && unfinished.includes(row.state)) cancel(row, "requested", now);
+			return structuredClone(rows.get(id));
 		},
 		find: async (id) => structuredClone(rows.get(id)),
 		open: async (recipient, limit, now) =>
 			copies((row) => isIn(recipient)(row) && unfinished.includes(row.state) && isReady(row, now))
 				.sort((a, b) => rankOf(a) - rankOf(b) || b.priority - a.priority || a.seq - b.seq)
 				.slice(0, limit)
-				.map((row) => ({ ...row, stoppedBy: stoppedBy(row) })),
+				.map((row) => ({ ...row, isStopped: isStopped(row) })),
 		unfinished: async (recipient) => copies((row) => isIn(recipient)(row) && unfinished.includes(row.state)),
 		followed: async (recipient, now) =>
 			copies(
 				(row) =>
 					isIn(recipient)(row) && ["sent", "delivered"].includes(row.state) && row.nextAt !== null && row.nextAt <= now,
 			),
-		async save(text, { stops = false, unlessStopped = false, lease, leaseMs = 0 } = {}) {
+		async save(text, { unlessStopped = false, lease, leaseMs = 0 } = {}) {
 			const [, queue] = (lease && find(lease)) ?? [];
 			if (lease && !queue) return false;
+			if (lease && isSuspended(text.agencyId)) return false;
 			if (rows.get(text.id)?.version !== text.version) return false;
-			if (unlessStopped && stoppedBy(text) !== null) return false;
-			const { stoppedBy: _, ...row } = text as OpenText;
+			if (unlessStopped && isStopped(text)) return false;
+			const { isStopped: _, ...row } = text as OpenText;
 			rows.set(text.id, structuredClone({ ...row, version: text.version + 1 }));
 			if (queue) queue.leasedUntil = clock() + leaseMs;
 			if (lease) arrived.delete(text.id);
-			if (stops) lostAt.set(nameOf(text), ++tick);
 			return true;
 		},
 		async stop(recipient) {
@@ -183,8 +235,10 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			if (probing === undefined && pauses.has("")) return [];
 			const mayBe = ({ agencyId, band, dueAt, leasedUntil }: Queue): boolean => {
 				if (dueAt > now || leasedUntil > clock() || without.includes(agencyId)) return false;
-				if (probing !== undefined) return probing === "" || probing === agencyId;
-				return isReading === (band === 3) && !pauses.has(agencyId);
+				const isIdle = isSuspended(agencyId);
+				if (probing !== undefined) return (probing === "" || probing === agencyId) && (band === 3 || !isIdle);
+				if (pauses.has(agencyId)) return false;
+				return isReading ? band === 3 || isIdle : band !== 3 && !isIdle;
 			};
 			const due = [...queues.values()].filter(mayBe).sort((a, b) => a.band - b.band || a.dueAt - b.dueAt);
 			const turn = (agencyId: string) => servedAt.get(agencyId) ?? 0;
@@ -195,7 +249,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 				if (leases.length === limit || ofAgency === each) continue;
 				Object.assign(queue, { token: crypto.randomUUID(), leasedUntil: clock() + leaseMs });
 				servedAt.set(queue.agencyId, ++tick);
-				leases.push({ ...queue });
+				leases.push({ ...queue, isSuspended: isSuspended(queue.agencyId) });
 			}
 			return leases;
 		},
@@ -230,7 +284,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			const isLonger = known && known.failures >= pause.failures;
 			const failures = Math.max(pause.failures, known?.failures ?? 0);
 			const until = isLonger ? Math.max(known.until, pause.until) : pause.until;
-			pauses.set(pause.agencyId, { ...pause, until, failures });
+			pauses.set(pause.agencyId, { ...pause, until, failures, since: known?.since ?? pause.since });
 		},
 		async resume(agencyId) {
 			pauses.delete(agencyId);
@@ -241,11 +295,75 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			known.until = until;
 			return true;
 		},
+		async restored(restored) {
+			const open = copies(({ state, nextAt }) => unfinished.includes(state) && nextAt !== null);
+			for (const row of open) {
+				set(row, { version: row.version + 1, progress: { ...row.progress, restored } });
+				arrived.add(row.id);
+			}
+			return open.length;
+		},
+		async suspend(suspension) {
+			const { agencyId } = suspension;
+			suspensions.set(agencyId, { ...suspension, since: suspensions.get(agencyId)?.since ?? suspension.since });
+		},
+		async endSuspension(agencyId, now) {
+			const isEnded = suspensions.delete(agencyId);
+			for (const queue of queues.values())
+				if (agencyId === "" || queue.agencyId === agencyId) {
+					queue.dueAt = Math.min(queue.dueAt, now);
+					queue.revision++;
+				}
+			return isEnded;
+		},
+		suspended: async () => structuredClone([...suspensions.values()]),
+		async beat(worker) {
+			workers.set(worker.id, { ...worker, began: workers.get(worker.id)?.began ?? clock(), seen: clock() });
+		},
+		async leave(id) {
+			workers.delete(id);
+		},
+		workers: async () =>
+			[...workers.values()].map(({ began, seen, ...worker }) => ({
+				...worker,
+				ageMs: clock() - began,
+				silentMs: clock() - seen,
+			})),
+		async counts(now, most) {
+			const count = (state: string) => Math.min(most, copies((row) => row.state === state).length);
+			const unsettled = ["consent_unavailable", "language_required", "language_unavailable"];
+			const wasTried = ({ reason, progress }: OutboxText): boolean =>
+				reason !== "quiet_hours" && (progress.attempts + progress.failures > 0 || unsettled.includes(String(reason)));
+			const isRepeat = ({ progress }: OutboxText): boolean => progress.attempts > 1;
+			const isLate = (row: OutboxText): boolean => {
+				if (row.state === "sending") return isRepeat(row) || row.since <= now - 2 * 60_000;
+				return row.state === "waiting" && (Number(row.nextAt) <= now || (row.readyAt <= now && wasTried(row)));
+			};
+			const due = copies((row) => row.nextAt !== null && !isSuspended(row.agencyId) && isLate(row));
+			const states = {
+				waiting: count("waiting"),
+				sending: count("sending"),
+				held: count("held"),
+				unknown: count("unknown"),
+			};
+			const dueAt = (row: OutboxText): number => {
+				const { state, since, nextAt, readyAt, createdAt } = row;
+				if (state === "sending" ? isRepeat(row) : wasTried(row)) return Math.max(readyAt, createdAt);
+				return state === "sending" ? since : Number(nextAt);
+			};
+			const times = due.map(dueAt);
+			return { states, due: Math.min(most, due.length), oldestDueAt: times.length > 0 ? Math.min(...times) : null };
+		},
+		list: async (state, limit, agencyId) =>
+			copies((row) => row.state === state && (agencyId === undefined || row.agencyId === agencyId))
+				.sort((a, b) => (a.nextAt ?? 0) - (b.nextAt ?? 0))
+				.slice(0, limit),
 		claimed: async (recipient) => copies(isIn(recipient)).flatMap(({ messageId }) => messageId ?? []),
 		byMessage: async (messageId) => copies((row) => row.messageId === messageId)[0],
-		async unacknowledged(limit) {
+		async unacknowledged(limit, { held = false } = {}) {
 			isSettledUsed = true;
-			return copies((row) => row.unacknowledged !== null)
+			const isListed = ({ state }: OutboxText) => (held && state === "held") || !unfinished.includes(state);
+			return copies((row) => row.unacknowledged !== null && isListed(row))
 				.sort((a, b) => a.since - b.since || a.seq - b.seq)
 				.slice(0, limit);
 		},
@@ -258,7 +376,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		async erase(which) {
 			const isOne = "id" in which ? (row: OutboxText) => row.id === which.id : isIn(which);
 			for (const row of copies((each) => isOne(each) && !unfinished.includes(each.state))) {
-				const { given: _, optOutSid: __, ...kept } = row.progress;
+				const { given: _, optOutSid: __, journal: ___, ...kept } = row.progress;
 				const progress = { ...kept, attempts: 0, requests: [], baseline: null, error: null };
 				const none = { subaccountId: null, consentLanguage: null, messageId: null, queueId: null, nextAt: null };
 				set(row, { to: "", body: "", ...none, progress, version: row.version + 1 });

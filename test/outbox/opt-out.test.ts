@@ -1,6 +1,7 @@
-import { isOptIn, isOptOut } from "messaging-conversations/outbox";
+import { isOptIn, isOptOut, type OutboxOptions } from "messaging-conversations/outbox";
 import { describe, expect, test } from "vitest";
 import { sentences } from "./opt-out-sentences.ts";
+import { add, createWorld, stateOf } from "./world.ts";
 
 const all = Object.values(sentences);
 
@@ -67,6 +68,223 @@ test.each([
 	"no! stop!",
 	"STOP STOP STOP",
 ])("%s is an opt-out", (text) => expect(isOptOut(text)).toBe(true));
+
+/** A request, and what makes it depend on something. */
+const conditions: Record<string, [request: string, conditions: string[]]> = {
+	English: [
+		"take me off your list",
+		[
+			"if it is sold",
+			"when it is sold",
+			"once it is sold",
+			"as soon as it is sold",
+			"until it is free",
+			"unless it is free",
+			"after Friday",
+			"before Friday",
+			"in case it is sold",
+			"as long as it is free",
+			"from Monday",
+			"for the moment",
+			"assuming it is gone",
+			"should it be sold",
+		],
+	],
+	Dutch: [
+		"haal mij van jullie lijst",
+		[
+			"als het verkocht is",
+			"zodra het verkocht is",
+			"totdat ik terug ben",
+			"tot maandag",
+			"tenzij het vrij komt",
+			"mits het weg is",
+		],
+	],
+	French: [
+		"supprimez mon numéro",
+		[
+			"si c'est vendu",
+			"dès que c'est vendu",
+			"une fois vendu",
+			"jusqu'à lundi",
+			"quand c'est vendu",
+			"après vendredi",
+			"pendant mes vacances",
+		],
+	],
+	German: [
+		"löschen Sie meine Nummer",
+		[
+			"wenn sie weg ist",
+			"falls sie weg ist",
+			"sobald sie weg ist",
+			"bis ich zurück bin",
+			"nach Freitag",
+			"vorausgesetzt, sie ist weg",
+			"ab Montag",
+		],
+	],
+	Spanish: [
+		"no me escriban más",
+		[
+			"si se vende",
+			"cuando se venda",
+			"en cuanto se venda",
+			"hasta septiembre",
+			"después del viernes",
+			"siempre que se venda",
+			"por ahora",
+		],
+	],
+	Italian: [
+		"non scrivetemi più",
+		[
+			"se è venduto",
+			"quando è venduto",
+			"appena è venduto",
+			"finché non torno",
+			"dopo venerdì",
+			"a patto che sia venduto",
+			"fino a lunedì",
+		],
+	],
+	Portuguese: [
+		"não me mandem mais mensagens",
+		[
+			"se vender",
+			"quando vender",
+			"assim que vender",
+			"até setembro",
+			"depois de sexta",
+			"caso venda",
+			"contanto que venda",
+		],
+	],
+	Polish: [
+		"usuńcie mój numer",
+		[
+			"jeśli sprzedane",
+			"gdy sprzedacie",
+			"jak sprzedane",
+			"dopóki nie wrócę",
+			"po piątku",
+			"pod warunkiem że sprzedane",
+			"chyba że jest wolne",
+		],
+	],
+};
+
+test.each(Object.entries(conditions))(
+	"%s: a condition or a time, before or after a request",
+	(_language, [ask, all]) => {
+		expect(isOptOut(ask)).toBe(true);
+		const orders = (condition: string) => [
+			`${condition}, ${ask}`,
+			`Hello, ${condition}, ${ask}`,
+			`${ask}, ${condition}`,
+			`${ask} ${condition}`,
+			`${ask} - ${condition}`,
+			`${ask}. ${condition}`,
+			`${ask}, thanks, ${condition}`,
+		];
+		expect(all.flatMap(orders).filter(isOptOut)).toEqual([]);
+	},
+);
+
+describe("a tap on a button", () => {
+	/** Anna taps a button of the AI. */
+	function createTap(label: string, options: Partial<OutboxOptions> = {}) {
+		const world = createWorld({ onReply: undefined, maxAgeMs: undefined, ...options });
+		const { agency, anna } = world;
+		const tap = () => {
+			agency.staff.setAi(anna, true);
+			agency.ai.replies({
+				contact: anna,
+				text: "What would you like to do?",
+				interactiveContent: { quickReplies: [{ code: "b0", text: label }] },
+			});
+			anna.taps("b0");
+		};
+		return { world, tap };
+	}
+
+	test.each([
+		"Cancel",
+		"Cancelar",
+		"Afmelden",
+		"Abmelden",
+		"Remove",
+		"End",
+		"Annuler",
+		"Baja",
+		"Sair",
+		"Quit",
+		"Beenden",
+		"Parar",
+		"Stop?",
+		"Stop by on Friday",
+		"Leave me alone with it",
+		"No",
+	])("%s stops nobody", async (label) => {
+		const { world, tap } = createTap(label);
+		tap();
+		await add(world, "notice");
+		await world.pass({ minutes: 1 });
+		expect((await world.outbox.status("notice"))?.optOutSid).toBeFalsy();
+		expect(world.texts()).toContain("notice");
+	});
+
+	test.each([
+		"STOP",
+		"🛑 Stop",
+		"Stop messages",
+		"Stop texting me",
+		"Stop promotions",
+		"Promoties stoppen",
+		"Arrêter les promotions",
+		"Werbung stoppen",
+		"Detener promociones",
+		"Interrompi promozioni",
+		"Parar promoções",
+		"Zatrzymaj promocje",
+		"Unsubscribe",
+		"Uitschrijven",
+		"Se désabonner",
+		"Abbestellen",
+		"Darme de baja",
+		"Disiscrivimi",
+		"Descadastrar",
+		"Wypisz mnie",
+	])("%s is an opt-out", async (label) => {
+		const { world, tap } = createTap(label);
+		tap();
+		await add(world, "notice");
+		await world.pass({ minutes: 1 });
+		expect(await stateOf(world, "notice")).toEqual(["cancelled", "opted_out"]);
+	});
+
+	test.each(["Start", "Subscribe", "Anmelden", "Inschrijven", "S'inscrire", "Alta", "Resume promotions"])(
+		"%s takes no opt-out back",
+		async (label) => {
+			const { world, tap } = createTap(label);
+			world.anna.writes("STOP");
+			world.sandbox.clock.advance({ minutes: 1 });
+			tap();
+			await add(world, "notice");
+			await world.pass({ minutes: 1 });
+			expect(await stateOf(world, "notice")).toEqual(["cancelled", "opted_out"]);
+		},
+	);
+
+	test("a function of the caller still sees it", async () => {
+		const { world, tap } = createTap("Cancel", { optOut: ({ body }) => body === "Cancel" });
+		tap();
+		await add(world, "notice");
+		await world.pass({ minutes: 1 });
+		expect(await stateOf(world, "notice")).toEqual(["cancelled", "opted_out"]);
+	});
+});
 
 /** What the same words are part of. */
 const frames: Record<string, readonly string[]> = {
@@ -178,6 +396,9 @@ test.each([
 	["determiners", "the "],
 	["prepositions", "from the "],
 	["requests that do not end", "stop sending me texts "],
+	["requests", "stop texting me, "],
+	["vague requests", "take me off the list. "],
+	["courteous sentences", "please stop. "],
 	["negations", "no more "],
 	["accents", "a\u0301\u0316"],
 	["letters that stand for many", "ﷺ"],

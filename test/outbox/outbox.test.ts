@@ -207,7 +207,7 @@ test("a failed text is not called sent", async () => {
 	await pass({ hours: 1 });
 	expect(await outbox.status("note-1")).toMatchObject({
 		state: "failed",
-		description: "Sent, but it did not reach the phone.",
+		description: "Sent, but it did not reach the phone. Check the number, or call the contact.",
 	});
 	expect(settled.map(({ state }) => state)).toEqual(["sent", "failed"]);
 });
@@ -227,13 +227,17 @@ test("it knows any number of agencies, each contact of each in order", async () 
 	expect(agency.id).not.toBe(second.id);
 });
 
-test("what the contact declined, or did not answer, is dropped, and the next has its turn", async () => {
+test("what the contact did not answer, or declined, is dropped, and what is enqueued afterwards has its turn", async () => {
 	const { sandbox, anna, enqueue, pass, state, texts, settled } = createWorld();
 	sandbox.clock.advance({ hours: 25 });
-	for (const body of ["1", "2", "3"]) await enqueue(body);
-	await pass({ hours: 49 });
+	await enqueue("1");
+	await pass({ hours: 50 });
+	await enqueue("2");
+	await pass({ hours: 1 });
 	expect([await state("note-1"), await state("note-2")]).toEqual(["dropped", "held"]);
 	anna.declines();
+	await pass({ hours: 1 });
+	await enqueue("3");
 	await pass({ hours: 1 });
 	expect([await state("note-2"), await state("note-3"), texts()]).toEqual(["dropped", "sent", ["3"]]);
 	expect(settled.map(({ id }) => id)).toEqual(["note-1", "note-2", "note-3"]);
@@ -266,11 +270,13 @@ test("a text that was declined before staff queued another one is dropped, not r
 });
 
 test("with onHeld replace the next text takes the place of the one that waits", async () => {
-	const { sandbox, anna, enqueue, pass, state, texts } = createWorld({ onHeld: "replace" });
+	const { sandbox, anna, enqueue, pass, state, texts, outbox } = createWorld({ onHeld: "replace" });
 	sandbox.clock.advance({ hours: 25 });
 	for (const body of ["1", "2"]) await enqueue(body);
 	await pass({ minutes: 1 });
 	expect([await state("note-1"), await state("note-2")]).toEqual(["replaced", "held"]);
+	expect((await outbox.status("note-1"))?.replacedBy).toBe("note-2");
+	expect((await outbox.status("note-2"))?.replacedBy).toBeNull();
 	anna.accepts();
 	await pass({ hours: 1 });
 	expect([await state("note-2"), texts()]).toEqual(["sent", ["2"]]);
@@ -325,19 +331,19 @@ test("contacts whose calls fail together make one pause, and not one each", asyn
 	expect(contacts.map((contact) => contact.inbox().map(({ body }) => body))).toEqual(contacts.map(() => ["Hi"]));
 });
 
-test("a lost answer in an open window is settled at once by the same id, and elsewhere by reading", async () => {
+test("a lost answer is settled by reading, which shows the text before its request is repeated", async () => {
 	const { sandbox, agency, anna, enqueue, pass, texts, sends, outbox } = createWorld();
 	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
-	// What is no reply is read about first, because the contact may have asked for no more texts.
+	// Also that of a reply, because the contact may have asked for no more texts.
 	await outbox.enqueue({ id: "0", agencyId: agency.id, to: anna.phoneNumber, body: "1", purpose: "reply" });
 	await pass({ ms: 10_000 });
-	expect(await outbox.status("0")).toMatchObject({ state: "sent", attempts: 2 });
+	expect(await outbox.status("0")).toMatchObject({ state: "sent", attempts: 1 });
 	sandbox.clock.advance({ hours: 25 });
 	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
 	await enqueue("2");
 	await pass({ ms: 10_000 });
 	expect(await outbox.status("note-1")).toMatchObject({ state: "held", attempts: 1 });
-	expect([texts(), sends().length]).toEqual([["1"], 3]);
+	expect([texts(), sends().length]).toEqual([["1"], 2]);
 });
 
 test("a send that left no trace is sent again, but not before an answer can no longer be on its way", async () => {
@@ -857,19 +863,25 @@ test("the status of a text that waits says what it waits for", async () => {
 	for (const body of ["1", "2"]) await enqueue(body);
 	const waits = async (id: string) => {
 		const { description, waitsFor } = (await outbox.status(id)) ?? {};
-		return [description, waitsFor];
+		return [description, waitsFor?.kind, waitsFor?.id ?? null];
 	};
-	expect(await waits("note-1")).toEqual(["Waits to be sent.", null]);
-	expect(await waits("note-2")).toEqual(["Waits for another text to the contact.", "note-1"]);
+	const none = "No worker is running";
+	expect(await waits("note-1")).toEqual([expect.stringContaining(none), "worker", null]);
+	expect(await waits("note-2")).toEqual([expect.stringContaining("another text"), "earlier_text", "note-1"]);
 	await outbox.drain();
-	expect(await waits("note-1")).toEqual(["Waits for another text to the contact.", null]);
-	anna.declines();
+	expect(await waits("note-1")).toEqual([expect.stringContaining("somebody else"), "held_text", null]);
+	expect(await waits("note-2")).toEqual([
+		expect.stringMatching(/another text to the contact \(note-1\).*somebody else/),
+		"earlier_text",
+		"note-1",
+	]);
+	anna.accepts();
 	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 409 } });
 	await pass({ ms: 10_000 });
-	expect(await waits("note-1")).toEqual(["Waits for the next attempt.", null]);
+	expect(await waits("note-1")).toEqual([expect.stringMatching(/^Waits for the next attempt, at /), "retry", null]);
 	await pass({ minutes: 2 });
-	expect(await waits("note-1")).toEqual(["Sent.", null]);
-	expect(await waits("note-2")).toEqual(["Sent.", null]);
+	expect(await waits("note-1")).toEqual(["Sent.", undefined, null]);
+	expect(await waits("note-2")).toEqual(["Sent.", undefined, null]);
 });
 
 test("two texts of the same words are distinguished", async () => {
@@ -1004,7 +1016,8 @@ test.each([300, 900, 1_500, 6_000, 65_000])("a request may take less than settle
 		},
 	};
 	await enqueue("1");
-	await restart({ client: measuring, settleMs }).drain();
-	expect(limits).toHaveLength(1);
-	expect(limits[0]).toBeLessThan(settleMs);
+	const outbox = restart({ client: measuring, settleMs });
+	// A busy machine may need longer than the shortest of these times before it has begun, and tries again.
+	for (; limits.length === 0; sandbox.clock.advance({ minutes: 10 })) await outbox.drain();
+	expect(Math.max(...limits)).toBeLessThan(settleMs);
 });

@@ -165,6 +165,33 @@ test("no request is made when notAfter passes while its mark is stored", async (
 	expect([(await outbox.status("note-1"))?.state, sends(), anna.inbox()]).toEqual(["expired", [], []]);
 });
 
+test("a clock that is set back while a queue is worked on leaves none of its texts behind", async () => {
+	const store = memoryStore();
+	let aheadMs = 0;
+	const world: World = createWorld({
+		now: () => world.sandbox.clock.now().getTime() + aheadMs,
+		store: {
+			...store,
+			async open(...given) {
+				const texts = await store.open(...given);
+				// Another loop of the process notices it first.
+				if (aheadMs === 0 && texts.length > 0) {
+					aheadMs = -10_000;
+					setTimeout(() => store.recover(world.sandbox.clock.now().getTime() + aheadMs));
+					await new Promise((resolve) => setTimeout(resolve, 5));
+				}
+				return texts;
+			},
+		},
+	});
+	await world.enqueue("1");
+	await world.outbox.drain();
+	aheadMs = 1;
+	world.sandbox.clock.advance({ minutes: 1 });
+	await world.outbox.drain();
+	expect(world.texts()).toEqual(["1"]);
+});
+
 test("a clock that is set back by an hour keeps no text waiting", async () => {
 	const sandbox = createSandbox();
 	const anna = sandbox.agency().contact("+447700900101");

@@ -1,25 +1,14 @@
 // What a text is for decides when it is sent: quiet hours, opt-outs, closed windows and texts that the service holds.
 
-import type { EnqueuedText, OutboxOptions } from "messaging-conversations/outbox";
+import type { EnqueuedText, OutboxOptions, OutboxText } from "messaging-conversations/outbox";
 import { createOutbox } from "messaging-conversations/outbox";
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "./memory.ts";
-import { createWorld } from "./world.ts";
+import { newText } from "./store-suite.ts";
+import { add, createWorld, stateOf, type World } from "./world.ts";
 
-const defaults = { onReply: undefined, afterDrop: undefined, maxAgeMs: undefined } as const;
+const defaults = { onReply: undefined, maxAgeMs: undefined } as const;
 const purposes = ["reply", "notice", "marketing"] as const;
-
-type World = ReturnType<typeof createWorld>;
-
-/** Enqueues a text to Anna. */
-function add({ outbox, agency, anna }: World, id: string, rest: Partial<EnqueuedText> = {}) {
-	return outbox.enqueue({ id, agencyId: agency.id, to: anna.phoneNumber, body: id, ...rest });
-}
-
-const stateOf = async ({ outbox }: World, id: string) => {
-	const status = await outbox.status(id);
-	return [status?.state, status?.reason];
-};
 
 describe("order", () => {
 	test("replies go first and marketing last, whatever the priority", async () => {
@@ -242,7 +231,9 @@ describe("quiet hours", () => {
 		await world.pass({ hours: 8 });
 		expect([world.sandbox.requests().length, world.texts()]).toEqual([0, []]);
 		expect(await stateOf(world, "moved to 14:00")).toEqual(["waiting", "quiet_hours"]);
-		expect((await world.outbox.status("moved to 14:00"))?.description).toBe("Waits for the end of the quiet hours.");
+		expect((await world.outbox.status("moved to 14:00"))?.description).toBe(
+			"Waits for the end of the quiet hours, at 2026-01-06 07:00 UTC.",
+		);
 		await world.pass({ hours: 2 });
 		expect(world.texts()).toEqual(["moved to 14:00", "moved to 15:00"]);
 	});
@@ -259,6 +250,25 @@ describe("quiet hours", () => {
 		expect([world.templates(), await stateOf(world, "late answer")]).toEqual([0, ["waiting", "quiet_hours"]]);
 		await world.pass({ hours: 10 });
 		expect(world.templates()).toBe(1);
+	});
+
+	test("a reply is not kept until the morning by an earlier one that is, once the contact has written", async () => {
+		const timeZone = "Europe/Brussels";
+		const world = createWorld({ ...defaults, quietHours: { from: "20:00", to: "08:00", timeZone } });
+		const { sandbox, anna } = world;
+		sandbox.clock.advanceTo(new Date("2026-01-08T22:00:00Z"));
+		await add(world, "first", { purpose: "reply" });
+		await add(world, "second", { purpose: "reply" });
+		await world.pass({ minutes: 5 });
+		const before = sandbox.requests().length;
+		await world.pass({ minutes: 50 });
+		// Nobody asks again and again.
+		expect(sandbox.requests().length).toBe(before);
+		expect(world.texts()).toEqual([]);
+		anna.writes("Are you still awake?");
+		await add(world, "third", { purpose: "reply" });
+		await world.pass({ minutes: 1 });
+		expect(world.texts()).toEqual(["first", "second", "third"]);
 	});
 
 	test("what can only be sent within them expires at once", async () => {
@@ -485,6 +495,92 @@ describe("after an earlier text that the service held", () => {
 		await add(world, "asked for", { purpose: "marketing" });
 		await world.pass({ minutes: 5 });
 		expect(world.texts().at(-1)).toBe("asked for");
+	});
+
+	test("a tap counts from its own time: what was enqueued after it is sent, although nobody had noticed it", async () => {
+		const world = await createBehind("notice");
+		world.sandbox.clock.advance({ minutes: 1 });
+		world.anna.declines();
+		world.sandbox.clock.advance({ ms: 1 });
+		world.anna.writes("But is it still free?");
+		await add(world, "It is.", { purpose: "reply" });
+		await add(world, "Your visit", { purpose: "notice" });
+		await world.pass({ minutes: 30 });
+		expect(await reasons(world)).toEqual(purposes.map(() => "earlier_text_declined"));
+		expect(world.texts()).toEqual(["It is.", "Your visit"]);
+	});
+
+	test.each(["a reply", "a notice"])(
+		"a colleague's, and declined, %s that waited behind it is cancelled",
+		async (what) => {
+			const world = createWorld(defaults);
+			const { agency, anna, client, sandbox } = world;
+			sandbox.clock.advance({ hours: 25 });
+			await client.agency(agency.id).messages.send({ to: anna.phoneNumber, body: "From a colleague." });
+			await add(world, "waits", { purpose: what === "a reply" ? "reply" : "notice" });
+			await add(world, "later", { notBefore: new Date(sandbox.clock.now().getTime() + 7_200_000) });
+			await world.pass({ minutes: 1 });
+			anna.declines();
+			await world.pass({ hours: 1 });
+			expect(await stateOf(world, "waits")).toEqual(["cancelled", "earlier_text_declined"]);
+			expect(await stateOf(world, "later")).toEqual(["cancelled", "earlier_text_declined"]);
+			await add(world, "enqueued afterwards");
+			await world.pass({ minutes: 1 });
+			expect(world.texts()).toEqual(["enqueued afterwards"]);
+		},
+	);
+
+	test("a colleague's, and accepted or ignored, the next text has its turn", async () => {
+		for (const how of ["accepts", "ignores"]) {
+			const world = createWorld({ ...defaults, maxAgeMs: Number.POSITIVE_INFINITY });
+			world.sandbox.clock.advance({ hours: 25 });
+			const { agency, anna, client } = world;
+			await client.agency(agency.id).messages.send({ to: anna.phoneNumber, body: "From a colleague." });
+			await add(world, "waits");
+			await world.pass({ minutes: 1 });
+			if (how === "accepts") anna.accepts();
+			await world.pass({ hours: 60 });
+			expect((await stateOf(world, "waits"))[0]).toBe(how === "accepts" ? "sent" : "held");
+		}
+	});
+
+	test("a tap of a booking flow declines nothing", async () => {
+		const world = createWorld(defaults);
+		world.anna.taps("visit_confirm");
+		await add(world, "notice");
+		await world.pass({ minutes: 1 });
+		expect(world.texts()).toEqual(["notice"]);
+	});
+
+	test("a text whose transaction began before the tap, and was committed long after it, is cancelled", async () => {
+		const world = await createBehind("notice");
+		const { agency, anna, store } = world;
+		const late = { ...(await store.find("notice")), id: "late", progress: newText.progress } as OutboxText;
+		world.sandbox.clock.advance({ minutes: 1 });
+		world.anna.declines();
+		await world.pass({ minutes: 30 });
+		await store.insert({ ...newText, ...late, agencyId: agency.id, to: anna.phoneNumber }, undefined);
+		await world.pass({ minutes: 1 });
+		expect(await stateOf(world, "late")).toEqual(["cancelled", "earlier_text_declined"]);
+	});
+
+	test("that is unknown or failed keeps nothing back, but for a decline that was seen", async () => {
+		for (const how of ["says nothing", "declines"]) {
+			const world = createWorld({ ...defaults, maxAgeMs: Number.POSITIVE_INFINITY });
+			world.sandbox.clock.advance({ hours: 25 });
+			// The answer is lost, so that it is not known that the text was held.
+			world.sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+			await add(world, "earlier");
+			await world.outbox.drain();
+			for (const each of purposes) await add(world, each, { purpose: each });
+			world.sandbox.clock.advance({ ms: 1 });
+			if (how === "declines") world.anna.declines();
+			else world.sandbox.clock.advance({ hours: 60 });
+			await world.pass({ hours: 1 });
+			expect(await stateOf(world, "earlier")).toEqual(["unknown", "ambiguous"]);
+			const expected = how === "declines" ? "cancelled" : "held";
+			expect((await stateOf(world, "reply"))[0]).toBe(expected);
+		}
 	});
 
 	test("that a notice or a reply got no answer, notices and marketing are cancelled, and replies are not", async () => {

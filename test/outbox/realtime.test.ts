@@ -50,14 +50,30 @@ test("held, answered in words, and delivered by the same id", async () => {
 	expect(kinds()).toEqual(["template", "text", "text"]);
 });
 
-test("held and declined is dropped, and the next has its turn with afterDrop continue", async () => {
-	const { anna, enqueue, reaches } = start({ afterDrop: "continue" });
+test("held and declined is dropped, what waited is cancelled, and what is enqueued later is sent", async () => {
+	const { anna, enqueue, reaches } = start();
 	await enqueue("1");
 	await enqueue("2");
 	await reaches("1", "held");
 	anna.declines();
 	await reaches("1", "dropped");
-	await reaches("2", "sent");
+	await reaches("2", "cancelled");
+	await enqueue("3");
+	await reaches("3", "sent");
+});
+
+test("what is enqueued right after a decline was noticed is sent, although the clock of the sandbox stands within a second", async () => {
+	const { sandbox, anna, enqueue, reaches } = start();
+	sandbox.clock.advance({ ms: 973 });
+	for (const round of [1, 2, 3]) {
+		await enqueue(`${round} declined`);
+		await reaches(`${round} declined`, "held");
+		anna.declines();
+		await reaches(`${round} declined`, "dropped");
+		await enqueue(`${round} afterwards`);
+		await reaches(`${round} afterwards`, "sent");
+		sandbox.clock.advance({ hours: 25 });
+	}
 });
 
 test("an id that the service forgot while the window closed does not make a second text", async () => {

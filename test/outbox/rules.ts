@@ -32,8 +32,8 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	[
 		"another text in the queue is a sign",
 		"src/outbox/decide.ts",
-		'return isSettled(text, rules, now) ? ended("unknown", "ambiguous") : untilSettled(text, rules);',
-		"return ifNothing(text, rules, now);",
+		'if (match.kind === "none" || wasSurelyOpen(text)) return ifNothing(text, true, rules, now);',
+		"if (Number(1) === 1) return ifNothing(text, true, rules, now);",
 	],
 	[
 		"the pauses between requests without a known result",
@@ -44,8 +44,8 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	[
 		"too many requests without a known result are left to a person",
 		"src/outbox/decide.ts",
-		"return doubtsOf(text) >= mostDoubts;",
-		"return doubtsOf(text) > 1_000;",
+		"return lostOf(text).length >= mostLost || isBlocked(text);",
+		"return lostOf(text).length > 1_000;",
 	],
 	[
 		"no request after notAfter or maxAgeMs",
@@ -61,26 +61,26 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	],
 	[
 		"a reading older than 10 s is read again",
-		"src/outbox/work/step.ts",
+		"src/outbox/work/send.ts",
 		"const freshMs = 10_000;",
 		"const freshMs = Number.POSITIVE_INFINITY;",
 	],
 	[
 		"a held text keeps the next one back",
-		"src/outbox/work/step.ts",
-		"const next = replacing(first, others, options);",
-		'if (first?.state === "held") return others.find(({ state }) => state === "waiting") ?? first;\n\tconst next = replacing(first, others, options);',
+		"src/outbox/work/order.ts",
+		"if (reply || !first) return reply;",
+		'if (first?.state === "held") return others.find(({ state }) => state === "waiting") ?? first;\n\tif (reply || !first) return reply;',
 	],
 	[
 		"what waits in the queue is not replaced",
 		"src/outbox/decide.ts",
-		'return isBehind && rules.onHeld === "wait" ? readAgain(text, rules, now) : "send";',
-		'return "send";',
+		'return mayPass ? "send" : readAgain(text, rules, now);',
+		'return mayPass || !mayPass ? "send" : readAgain(text, rules, now);',
 	],
 	[
 		"the attempt record before the request",
-		"src/outbox/work/step.ts",
-		'return write(context, text, begun, { unlessStopped: text.state === "waiting" });',
+		"src/outbox/work/send.ts",
+		'return write(context, text, begun, { unlessStopped: text.state === "waiting", isBegin: true });',
 		"return changed(text, begun, now());",
 	],
 	[
@@ -97,13 +97,13 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	],
 	[
 		"a refusal does not speak for an earlier try",
-		"src/outbox/work/step.ts",
+		"src/outbox/work/send.ts",
 		"if (pendingOf(text).length > 1)\n\t\treturn { nextAt: now(), progress:",
 		"if (pendingOf(text).length > 99)\n\t\treturn { nextAt: now(), progress:",
 	],
 	[
 		"the key, 403, 429 and outages refuse no text",
-		"src/outbox/work/step.ts",
+		"src/outbox/work/send.ts",
 		'const isRefused = error._tag === "PartnerBadRequest" || error._tag === "PartnerInvalidInput";',
 		"const isRefused = true;",
 	],
@@ -119,31 +119,31 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 		"if (isAnsweredNow && rules.mayAnswer",
 		"if (rules.mayAnswer",
 	],
-	["the client's own retries are off", "src/outbox/work/step.ts", "{ retry: false, deadlineMs:", "{ deadlineMs:"],
+	["the client's own retries are off", "src/outbox/work/send.ts", "{ retry: false, deadlineMs:", "{ deadlineMs:"],
 	[
 		"the operationId is that of the text",
-		"src/outbox/work/step.ts",
+		"src/outbox/work/send.ts",
 		"operationId: await operationIdOf(text),",
 		"operationId: crypto.randomUUID(),",
 	],
 	[
 		"declined means stop",
-		"src/outbox/work/step.ts",
-		'const stops = afterDrop === "cancel" && isNewState && isLost(next);',
-		"const stops = false;",
+		"src/outbox/work/write.ts",
+		"const facts = isNewState ? factsFrom(next, now()) : undefined;",
+		"const facts = undefined;",
 	],
 	[
-		"a text that may have been held stops the recipient too",
-		"src/outbox/work/step.ts",
-		'return state === "dropped" || (state === "unknown" && (queueId !== null || !wasSurelyOpen(text)));',
-		'return state === "dropped";',
+		"a decline counts although it is not known which text it was",
+		"src/outbox/decide.ts",
+		"const declinedAt = hasDeclined(match) ? (tapOf(match) ?? now) : undefined;",
+		"const declinedAt = undefined;",
 	],
 	["cancelAll covers what is not committed yet", "src/outbox/outbox.ts", "await store.stop(recipient);", ""],
 	[
 		"a stop counts at the attempt record too",
-		"src/outbox/work/step.ts",
-		'{ unlessStopped: text.state === "waiting" }',
-		"{}",
+		"src/outbox/work/send.ts",
+		'{ unlessStopped: text.state === "waiting", isBegin: true }',
+		"{ isBegin: true }",
 	],
 	[
 		"a cancelled text is never sent again",
@@ -154,11 +154,11 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	["beforeSend decides", "src/outbox/work/permission.ts", 'if (!beforeSend) return "send";', 'return "send";'],
 	[
 		"settings of the agency refuse no text",
-		"src/outbox/work/step.ts",
+		"src/outbox/work/send.ts",
 		"if (!isSameSettings(grounds.settings, fresh) || (fresh && !canAsk(fresh, language))) {",
 		"if (false) {",
 	],
-	["no time left means no request", "src/outbox/work/step.ts", "leftMs < 1 ||", ""],
+	["no time left means no request", "src/outbox/work/send.ts", "leftMs < 1 ||", ""],
 ];
 
 const folder = mkdtempSync(join(tmpdir(), "outbox-rules-"));

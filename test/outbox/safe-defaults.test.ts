@@ -4,12 +4,11 @@ import { createOutbox, type TextToSend } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { describe, expect, test, vi } from "vitest";
 import { memoryStore } from "./memory.ts";
-import { newText } from "./store-suite.ts";
 import { createWorld } from "./world.ts";
 
 const day = { hours: 25 };
 /** The outbox as it is without options. */
-const defaults = { onReply: undefined, afterDrop: undefined, maxAgeMs: undefined } as const;
+const defaults = { onReply: undefined, maxAgeMs: undefined } as const;
 const createClosed = (options: Parameters<typeof createWorld>[0] = {}) => {
 	const world = createWorld({ ...defaults, ...options });
 	world.sandbox.clock.advance(day);
@@ -26,7 +25,7 @@ describe("a contact who declines", () => {
 		await pass({ minutes: 10 });
 		expect(await outbox.status("note-1")).toMatchObject({ state: "dropped", reason: "declined" });
 		for (const id of ["note-2", "note-3"])
-			expect(await outbox.status(id)).toMatchObject({ state: "cancelled", reason: "earlier_text_dropped" });
+			expect(await outbox.status(id)).toMatchObject({ state: "cancelled", reason: "earlier_text_declined" });
 		expect([sends().length, texts()]).toEqual([1, []]);
 		await enqueue("4");
 		await pass({ minutes: 1 });
@@ -46,7 +45,7 @@ describe("a contact who declines", () => {
 		anna.declines();
 		await pass({ minutes: 20 });
 		for (const id of ["a", "b", "c", "first-24"])
-			expect(await outbox.status(id)).toMatchObject({ state: "cancelled", reason: "earlier_text_dropped" });
+			expect(await outbox.status(id)).toMatchObject({ state: "cancelled", reason: "earlier_text_declined" });
 		expect(await outbox.purge({ before: sandbox.clock.now() })).toBe(29);
 		await pass({ hours: 25 });
 		expect(sends()).toHaveLength(1);
@@ -59,15 +58,6 @@ describe("a contact who declines", () => {
 		await pass({ hours: 50 });
 		expect(await outbox.status("note-1")).toMatchObject({ state: "dropped", reason: "no_answer" });
 		expect([await state("note-2"), templates()]).toEqual(["cancelled", 1]);
-	});
-
-	test("gets the next text with afterDrop continue", async () => {
-		const { anna, enqueue, pass, texts } = createClosed({ afterDrop: "continue" });
-		for (const body of ["1", "2"]) await enqueue(body);
-		await pass({ minutes: 1 });
-		anna.declines();
-		await pass({ minutes: 10 });
-		expect(texts()).toEqual(["2"]);
 	});
 
 	test.each(["one worker", "two workers"])(
@@ -97,7 +87,7 @@ describe("a contact who declines", () => {
 		anna.declines();
 		await pass({ hours: 1 });
 		expect(await outbox.status("note-1")).toMatchObject({ state: "unknown", reason: "ambiguous" });
-		expect(await outbox.status("note-2")).toMatchObject({ state: "cancelled", reason: "earlier_text_dropped" });
+		expect(await outbox.status("note-2")).toMatchObject({ state: "cancelled", reason: "earlier_text_declined" });
 		expect(sends()).toHaveLength(1);
 	});
 
@@ -225,31 +215,26 @@ describe("cancelling", () => {
 		expect(sends().map(({ body }) => Object(body).body)).toEqual(["2"]);
 	});
 
-	test.each(["cancelAll", "a drop"])(
-		"a recipient right before the attempt record lets no request begin: %s",
-		async (by) => {
-			const { client, store, agency, anna, sandbox, sends } = createWorld(defaults);
-			const held = await store.insert({ ...newText, id: "held", agencyId: agency.id, to: anna.phoneNumber }, undefined);
-			let isStopped = false;
-			const stopping = {
-				...store,
-				save: async (...args: Parameters<typeof store.save>) => {
-					if (args[0].state === "sending" && !isStopped) {
-						isStopped = true;
-						// Another worker, after this one has read the row.
-						if (by === "cancelAll") await store.stop({ to: anna.phoneNumber });
-						else await store.save({ ...held, state: "dropped", nextAt: null, version: held.version }, { stops: true });
-					}
-					return store.save(...args);
-				},
-			};
-			const outbox = createOutbox({ client, store: stopping, now: sandbox.clock.now });
-			await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1", priority: 1 });
-			await outbox.drain();
-			expect(sends().map(({ body }) => Object(body).body)).toEqual([]);
-			expect((await outbox.status("a"))?.state).toBe("cancelled");
-		},
-	);
+	test("a recipient right before the attempt record lets no request begin", async () => {
+		const { client, store, agency, anna, sandbox, sends } = createWorld(defaults);
+		let isStopped = false;
+		const stopping = {
+			...store,
+			save: async (...args: Parameters<typeof store.save>) => {
+				if (args[0].state === "sending" && !isStopped) {
+					isStopped = true;
+					// Another worker, after this one has read the row.
+					await store.stop({ to: anna.phoneNumber });
+				}
+				return store.save(...args);
+			},
+		};
+		const outbox = createOutbox({ client, store: stopping, now: sandbox.clock.now });
+		await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1", priority: 1 });
+		await outbox.drain();
+		expect(sends().map(({ body }) => Object(body).body)).toEqual([]);
+		expect((await outbox.status("a"))?.state).toBe("cancelled");
+	});
 
 	test("all texts of one agency leaves those of the others", async () => {
 		const { sandbox, outbox, anna, enqueue } = createWorld(defaults);

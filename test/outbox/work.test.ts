@@ -3,7 +3,7 @@
 import { createClient } from "messaging-conversations";
 import { createOutbox, type OutboxEngine, type OutboxStore } from "messaging-conversations/outbox";
 import { createSandbox, type Sandbox } from "messaging-conversations/sandbox";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { memoryStore } from "./memory.ts";
 import { createWorld } from "./world.ts";
 
@@ -259,4 +259,33 @@ test("observe without an agency adds one job, whichever the agencies of the cont
 	const { conversation } = await client.agency(sandbox.agency().id).conversations.get(anna.phoneNumber);
 	await outbox.observe({ conversation });
 	expect(jobs).toHaveLength(1);
+});
+
+test("a text of a campaign costs two reads of its queue, and fewer than two claims", async () => {
+	const store = memoryStore();
+	const counts = { open: 0, claim: 0 };
+	const counted: OutboxStore = {
+		...store,
+		open: (...given) => {
+			counts.open++;
+			return store.open(...given);
+		},
+		claim: (...given) => {
+			counts.claim++;
+			return store.claim(...given);
+		},
+	};
+	const { agency, outbox, sandbox } = createWorld({ store: counted });
+	// Time alone makes a worker claim again.
+	vi.useFakeTimers({ toFake: ["performance"] });
+	onTestFinished(() => void vi.useRealTimers());
+	const numbers = Array.from({ length: 100 }, (_, at) => `+4477009001${String(at).padStart(2, "0")}`);
+	for (const to of numbers) {
+		agency.contact(to).writes("Hello?");
+		await outbox.enqueue({ id: to, agencyId: agency.id, to, body: "Hi" });
+	}
+	await outbox.drain();
+	expect(sandbox.requests().filter(({ operation }) => operation === "messages.send")).toHaveLength(100);
+	expect(counts.open).toBe(200);
+	expect(counts.claim).toBeLessThan(200);
 });

@@ -1,5 +1,11 @@
 import { createClient } from "messaging-conversations";
-import { createOutbox, type OutboxOptions, type OutboxStatus, type Pause } from "messaging-conversations/outbox";
+import {
+	createOutbox,
+	type EnqueuedText,
+	type OutboxOptions,
+	type OutboxStatus,
+	type Pause,
+} from "messaging-conversations/outbox";
 import { createSandbox, type SandboxOptions } from "messaging-conversations/sandbox";
 import { memoryStore } from "./memory.ts";
 
@@ -13,12 +19,11 @@ export function createWorld({ policy, ...options }: Partial<OutboxOptions> & Pic
 	const settled: OutboxStatus[] = [];
 	const pauses: Pause[] = [];
 	const store = memoryStore();
-	// The tests of what happens after a drop and after a reply choose these themselves.
+	// The tests of what happens after a reply choose this themselves.
 	const all: OutboxOptions = {
 		client,
 		store,
 		onReply: "send",
-		afterDrop: "continue",
 		maxAgeMs: Number.POSITIVE_INFINITY,
 		now: sandbox.clock.now,
 		onSettled: (status) => settled.push(status),
@@ -66,4 +71,17 @@ export function createWorld({ policy, ...options }: Partial<OutboxOptions> & Pic
 		pass,
 		restart,
 	};
+}
+
+export type World = ReturnType<typeof createWorld>;
+
+/** Enqueues a text to Anna, whose words are its id. */
+export function add({ outbox, agency, anna }: World, id: string, rest: Partial<EnqueuedText> = {}) {
+	return outbox.enqueue({ id, agencyId: agency.id, to: anna.phoneNumber, body: id, ...rest });
+}
+
+/** The state of a text, and why. */
+export async function stateOf({ outbox }: Pick<World, "outbox">, id: string) {
+	const status = await outbox.status(id);
+	return [status?.state, status?.reason];
 }

@@ -29,7 +29,7 @@ async function main(): Promise<void> {
 		"sqliteStore",
 	]);
 	exactly(outboxTestingEntry, ["storeChecks"]);
-	exactly(sandboxEntry, ["createSandbox", "scenarioNames", ...scenarioNames]);
+	exactly(sandboxEntry, ["bugFrom", "createSandbox", "sandboxFetch", "scenarioNames", ...scenarioNames]);
 	for (const name of scenarioNames) scenarios[name](createSandbox());
 	const http = nodeHttp({ maxSockets: 8, keepAliveMs: 1000 });
 	for (const entryPoint of ["in process", "served", "nodeHttp"] as const) {

@@ -6,6 +6,8 @@ import type {
 	OutboxText,
 	Recipient,
 	StoredPause,
+	StoredSuspension,
+	StoredWorker,
 } from "messaging-conversations/outbox";
 
 const unfinished = ["sending", "held", "waiting"];
@@ -25,6 +27,9 @@ export function objectStore(): OutboxStore {
 	/** Until when each queue is leased, and by which token. */
 	const leases = new Map<string, { token: string; until: number }>();
 	const pauses = new Map<string, StoredPause>();
+	const suspensions = new Map<string, StoredSuspension>();
+	const workers = new Map<string, StoredWorker>();
+	const isSuspended = (agencyId: string): boolean => suspensions.has("") || suspensions.has(agencyId);
 	const where = (keep: (row: OutboxText) => boolean): OutboxText[] => [...rows.values()].filter(keep);
 	const isIn = ({ agencyId, to }: Partial<Recipient>, row: OutboxText): boolean =>
 		row.to === to && (agencyId === undefined || row.agencyId === agencyId);
@@ -49,20 +54,35 @@ export function objectStore(): OutboxStore {
 			rows.set(id, row);
 			return row;
 		},
+		async insertMany(texts, tx) {
+			const found: OutboxText[] = [];
+			for (const text of texts) found.push(await this.insert(text, tx));
+			return found;
+		},
+		async cancelIn(id, now) {
+			const row = rows.get(id);
+			if (row?.state === "waiting" && row.progress.attempts === 0)
+				rows.set(id, { ...row, state: "cancelled", reason: "requested", since: now, nextAt: null });
+			return rows.get(id);
+		},
+		restored: async (restored) => {
+			const found = where(isOpen);
+			for (const row of found) rows.set(row.id, { ...row, progress: { ...row.progress, restored } });
+			return found.length;
+		},
 		find: async (id) => rows.get(id),
 		open: async (recipient, limit, now) => {
 			const order = (row: OutboxText): number => unfinished.indexOf(row.state);
 			const found = where((row) => isIn(recipient, row) && isOpen(row) && row.readyAt <= now);
 			found.sort((a, b) => order(a) - order(b) || b.priority - a.priority || a.seq - b.seq);
-			return found.slice(0, limit).map((row) => ({ ...row, stoppedBy: isStopped(row) ? "cancel" : null }));
+			return found.slice(0, limit).map((row) => ({ ...row, isStopped: isStopped(row) }));
 		},
 		unfinished: async (recipient) => where((row) => isIn(recipient, row) && isOpen(row)),
 		followed: async (recipient, now) => where((row) => isIn(recipient, row) && !isOpen(row) && isDue(row, now)),
-		async save(text, { stops: isStop = false, unlessStopped = false, lease } = {}) {
-			if (lease && leases.get(nameOf(lease))?.token !== lease.token) return false;
+		async save(text, { unlessStopped = false, lease } = {}) {
+			if (lease && (isSuspended(text.agencyId) || leases.get(nameOf(lease))?.token !== lease.token)) return false;
 			if (rows.get(text.id)?.version !== text.version || (unlessStopped && isStopped(text))) return false;
 			rows.set(text.id, { ...text, version: text.version + 1 });
-			if (isStop) stop(text);
 			return true;
 		},
 		stop: async (recipient) => stop(recipient),
@@ -90,11 +110,15 @@ export function objectStore(): OutboxStore {
 			for (const { agencyId, to, seq } of where((row) => isDue(row, now))) {
 				const name = nameOf({ agencyId, to });
 				const isPaused = probing === undefined && (pauses.has("") || pauses.has(agencyId));
-				const isTaken = isPaused || isReading || without.includes(agencyId) || (leases.get(name)?.until ?? 0) > at;
+				const isTaken =
+					isPaused ||
+					isReading !== isSuspended(agencyId) ||
+					without.includes(agencyId) ||
+					(leases.get(name)?.until ?? 0) > at;
 				if (isTaken || claimed.length === limit) continue;
 				const token = crypto.randomUUID();
 				leases.set(name, { token, until: at + leaseMs });
-				claimed.push({ agencyId, to, id: seq, token, revision: 0, band: 1 });
+				claimed.push({ agencyId, to, id: seq, token, revision: 0, band: 1, isSuspended: isReading });
 			}
 			return claimed;
 		},
@@ -112,6 +136,24 @@ export function objectStore(): OutboxStore {
 			if (pause?.until === from) pauses.set(agencyId, { ...pause, until });
 			return pause?.until === from;
 		},
+		suspend: async (suspension) => void suspensions.set(suspension.agencyId, suspension),
+		endSuspension: async (agencyId) => suspensions.delete(agencyId),
+		suspended: async () => [...suspensions.values()],
+		beat: async (worker) => void workers.set(worker.id, { ...worker, ageMs: 0, silentMs: 0 }),
+		leave: async (id) => void workers.delete(id),
+		workers: async () => [...workers.values()],
+		async counts(now) {
+			const count = (state: string): number => where((row) => row.state === state).length;
+			const due = where((row) => row.state === "waiting" && isDue(row, now)).flatMap(({ nextAt }) => nextAt ?? []);
+			const states = {
+				waiting: count("waiting"),
+				sending: count("sending"),
+				held: count("held"),
+				unknown: count("unknown"),
+			};
+			return { states, due: due.length, oldestDueAt: due.length > 0 ? Math.min(...due) : null };
+		},
+		list: async (state, limit) => where((row) => row.state === state).slice(0, limit),
 		claimed: async (recipient) => where((row) => isIn(recipient, row)).flatMap(({ messageId }) => messageId ?? []),
 		byMessage: async (messageId) => where((row) => row.messageId === messageId)[0],
 		unacknowledged: async (limit) => where((row) => row.unacknowledged !== null).slice(0, limit),

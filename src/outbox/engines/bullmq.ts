@@ -70,8 +70,8 @@ const longestStartMs = 10_000;
 const longestCloseMs = 5_000;
 
 /**
- * Wakes the workers of a store by jobs of BullMQ 5 or 6 on Redis, so that a text goes out moments after it was enqueued by another
- * process. Without an engine it may take a second. A job is a wake-up, and the rows decide: what Redis loses, doubles or reorders
+ * Wakes the workers of a store by jobs of BullMQ 5 or 6 on Redis. A text then goes out moments after another process enqueued
+ * it. Without an engine it may take a second. A job is a wake-up, and the rows decide: what Redis loses, doubles or reorders
  * does no harm. While Redis is away, `enqueue` stores its texts.
  *
  * @throws PartnerInvalidInput naming the option and the rule

@@ -51,8 +51,8 @@ export interface PgBossEngineOptions {
 }
 
 /**
- * Wakes the workers of a {@link postgresStore} by jobs of a started pg-boss, 10 on Node 20, 12 above, so that a text goes out moments
- * after it was enqueued by another process. Without an engine it may take a second. `enqueue` with a `tx` makes its job in the same
+ * Wakes the workers of a {@link postgresStore} by jobs of a started pg-boss: version 10 on Node 20, 12 on later ones. A text then
+ * goes out moments after another process enqueued it. Without an engine it may take a second. `enqueue` with a `tx` makes its job in the same
  * transaction. Outboxes with tables of their own need queues of their own, because a job wakes the workers of one table only.
  *
  * @throws PartnerInvalidInput if `boss` is not a pg-boss, or for an unknown option

@@ -1,11 +1,12 @@
 /*
  * What is known of a contact beyond their texts: whether they asked for no more of them.
  */
-import { type Message, PartnerConfigurationError } from "messaging-conversations";
-import { messagesSince, type Reading, timeOf } from "../match.ts";
+import type { Message } from "messaging-conversations";
+import { hookError } from "../hook-error.ts";
+import { aheadRange, backupSlackMs, isTap, isWords, messagesSince, type Reading, timeOf } from "../match.ts";
 import type { OutboxStore } from "../store.ts";
 import type { ContactFacts, OutboxText, Recipient } from "../text.ts";
-import { isOptIn, isOptOut } from "./opt-out/opt-out.ts";
+import { isOptIn, isOptOut, isOptOutButton } from "./opt-out/opt-out.ts";
 import { policies, purposeOf } from "./purpose.ts";
 
 /** What a contact's message asks for. */
@@ -25,19 +26,21 @@ const mostRemembered = 10_000;
 export function createOptOutReader(optOut: ((message: Message) => boolean) | false | undefined): OptOutReader {
 	const read = new Map<string, Asks>();
 	const isOut = (message: Message): boolean => {
-		if (!optOut) return isOptOut(message.body);
+		if (!optOut) return isTap(message) ? isOptOutButton(message.body) : isOptOut(message.body);
+		const rule = "must return true or false, must not throw, and must not be async";
 		let answer: unknown;
 		try {
 			answer = optOut(message);
-		} catch {}
-		// Without what it threw or returned, which can quote the message. A promise would count as true.
-		if (typeof answer === "boolean") return answer;
-		const rule = "must return true or false, must not throw, and must not be async";
-		throw new PartnerConfigurationError({ field: "optOut", rule, operation: "work", retryable: true });
+		} catch (error) {
+			throw hookError("optOut", rule, error);
+		}
+		// A promise would count as true.
+		if (typeof answer !== "boolean") throw hookError("optOut", rule);
+		return answer;
 	};
 	const asked = (message: Message): Asks => {
 		if (isOut(message)) return "out";
-		return isOptIn(message.body) ? "in" : undefined;
+		return !isTap(message) && isOptIn(message.body) ? "in" : undefined;
 	};
 	return {
 		asks(message) {
@@ -54,14 +57,19 @@ export function createOptOutReader(optOut: ((message: Message) => boolean) | fal
 
 /** A contact, while their texts are worked on. */
 export interface Contact {
-	/** Takes in the messages of a reading, and stores what they ask for. */
-	learn: (messages: readonly Message[]) => Promise<void>;
+	/**
+	 * Takes in the messages of a reading, and stores what they ask for.
+	 * @param aheadMs what has to be added to their times
+	 */
+	learn: (messages: readonly Message[], aheadMs: number) => Promise<void>;
 	/** Whether the newest messages are known, so that no later opt-in can be missed. */
 	isUpToDate: () => boolean;
 	/** Stores what became of a text that the service held. */
 	note: (facts: ContactFacts) => Promise<void>;
 	/** Why an earlier text that was declined, or got no answer, ends a waiting one. Null if none does. */
 	endedBy: (text: OutboxText) => Promise<EndedBy | null>;
+	/** The opt-out that came after a text was enqueued, whatever came after it. Null if there was none. */
+	optOutAfter: (text: OutboxText) => Promise<OptOut | null>;
 	/** Why a text may not be sent: the contact has opted out. Null if it may. */
 	optOutOf: (text: OutboxText, reading: Reading | null, isOpen: boolean) => Promise<OptOut | null>;
 }
@@ -77,10 +85,15 @@ export interface OptOut {
 }
 
 /** The newest message that asks, of those that do. One without a time has that of its newer neighbour. */
-function newestAsk(messages: readonly Message[], asks: (message: Message) => Asks, wanted: Asks) {
+function newestAsk(
+	messages: readonly Message[],
+	asks: (message: Message) => Asks,
+	wanted: Asks,
+	at: (message: Message) => number,
+) {
 	let time = 0;
 	for (const message of messages) {
-		time = timeOf(message.createdAt) || time;
+		time = at(message) || time;
 		if (asks(message) === wanted) return { at: time, messageSid: message.messageSid };
 	}
 	return undefined;
@@ -100,16 +113,26 @@ export function createContact(
 		return known;
 	};
 	let isUpToDate = false;
-	/** When the contact last wrote words. A tap on a button is none. */
+	/** When the contact last wrote words, at the earliest. A tap on a button is none. */
 	let wroteAt = 0;
+	let ahead = 0;
+	/** By the clock of the outbox; 0 without a time. */
+	const at = ({ createdAt }: Message): number => {
+		const time = timeOf(createdAt);
+		return time && time + ahead;
+	};
 	return {
 		isUpToDate: () => isUpToDate,
-		async learn(messages) {
+		async learn(messages, aheadMs) {
 			isUpToDate = true;
-			for (const { direction, buttonClicked, createdAt } of messages)
-				if (direction === "inbound" && buttonClicked === null) wroteAt = Math.max(wroteAt, timeOf(createdAt));
-			const out = newestAsk(messages, asks, "out");
-			const back = newestAsk(messages, asks, "in");
+			ahead = aheadMs;
+			// Somebody may have called `optOut` meanwhile.
+			known = undefined;
+			const [leastMs] = aheadRange(aheadMs);
+			for (const message of messages)
+				if (isWords(message)) wroteAt = Math.max(wroteAt, timeOf(message.createdAt) + leastMs);
+			const out = newestAsk(messages, asks, "out", at);
+			const back = newestAsk(messages, asks, "in", at);
 			if (!out && !back) return;
 			const { optedOut = 0, optedIn = 0 } = await facts();
 			const found: ContactFacts = {};
@@ -138,26 +161,33 @@ export function createContact(
 		async endedBy(text) {
 			const { declined = 0, ignored = 0, ignoredMarketing = 0 } = await facts();
 			const { afterDecline, endedByIgnored } = policies[purposeOf(text)];
+			// By the time of the tap, and not by when it was noticed.
+			if (text.createdAt < declined) return "earlier_text_declined";
+			// The contact may have written since.
+			if (!isUpToDate) return null;
+			// At the same millisecond it may be an answer to what they wrote with the tap.
+			if (text.createdAt === declined && wroteAt < declined) return "earlier_text_declined";
 			if (afterDecline === "cancel" && declined > wroteAt) return "earlier_text_declined";
 			const least = Math.max(endedByIgnored === "none" ? 0 : ignored, endedByIgnored === "all" ? ignoredMarketing : 0);
 			return text.createdAt < least && wroteAt < least ? "earlier_text_unanswered" : null;
+		},
+		async optOutAfter({ createdAt, progress }) {
+			const { optedOut = 0 } = await facts();
+			const from = Math.max(createdAt, (progress.restored?.from ?? 0) - backupSlackMs);
+			return optedOut >= from ? { at: optedOut, messageSid: named } : null;
 		},
 		async optOutOf(text, reading, isOpen) {
 			const { optedOut = 0, optedIn = 0 } = await facts();
 			if (optedOut === 0 || optedIn > optedOut) return null;
 			const messages = reading?.messages ?? [];
-			const found = newestAsk(messages, asks, "out");
+			const found = newestAsk(messages, asks, "out", at);
 			if (found && found.at >= optedOut) named = found.messageSid;
 			const messageSid = named;
 			const stopped = { at: optedOut, messageSid };
 			if (policies[purposeOf(text)].afterOptOut === "never") return stopped;
-			const hasWritten = messagesSince(messages, optedOut).some(
+			const hasWritten = messagesSince(messages, optedOut - ahead).some(
 				(message) =>
-					message.direction === "inbound" &&
-					message.buttonClicked === null &&
-					asks(message) !== "out" &&
-					timeOf(message.createdAt) > optedOut &&
-					timeOf(message.createdAt) <= text.createdAt,
+					isWords(message) && asks(message) !== "out" && at(message) > optedOut && at(message) <= text.createdAt,
 			);
 			return isOpen && hasWritten ? null : stopped;
 		},

@@ -1,5 +1,5 @@
 /*
- * The hours of a day in which nobody is texted unasked, by the clock on the contact's wall.
+ * The hours of a day in which contacts get no text unasked, by the clock on the contact's wall.
  */
 
 /** Hours of each day in which no notice and no marketing text begins. */

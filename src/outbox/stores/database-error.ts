@@ -93,7 +93,7 @@ export function isPassing(error: unknown): boolean {
 }
 
 /** A table or a column of the store is missing. */
-function isUnmigrated(error: unknown): boolean {
+export function isUnmigrated(error: unknown): boolean {
 	return (
 		/^(42P01|42703|ER_NO_SUCH_TABLE|ER_BAD_FIELD_ERROR|1146|1054)$/.test(codeOf(error)) ||
 		/no such (table|column)|has no column named/.test(messageOf(error))

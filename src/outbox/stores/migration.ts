@@ -38,8 +38,8 @@ export const lockMs = 300;
 const patienceMs = 10 * 60_000;
 
 /**
- * Repeats a change of a table that gave up waiting for the transactions that use it, so that none of those that come after it
- * has to wait for long.
+ * Repeats a change of a table that gave up waiting for the transactions that use it. It gives up soon, so that later ones don't
+ * wait for long.
  */
 export async function untilFree<Result>(
 	isBusy: (error: unknown) => boolean,

@@ -9,14 +9,14 @@ import { createMigration, type Query, untilFree } from "./migration.ts";
 import type { Names } from "./names.ts";
 import { open } from "./statements.ts";
 
-/** The signs have their character set, as the values have, because the connection may have another collation. */
+/** The characters have the character set of the values, because the connection may have another collation. */
 const find = `select 1 as found from information_schema.tables where table_name = substring_index($1, _utf8mb4 '.', -1)
 	and table_schema = if($1 like _utf8mb4 '%.%', substring_index($1, _utf8mb4 '.', 1), database())`;
 
 /** @param check refuses a row that came through a connection of another character set. It has the column `wave` */
 export async function migrateMysql(query: Query, names: Names, check: (found: Row) => unknown): Promise<void> {
 	const { schema, texts } = names;
-	const { run, exists, create } = createMigration(query, find);
+	const { run, exists, create, missing } = createMigration(query, find);
 	if (schema !== "") {
 		const name = schema.slice(0, -1);
 		const [found] = await run("select 1 as found from information_schema.schemata where schema_name = $1", [name]);
@@ -26,35 +26,70 @@ export async function migrateMysql(query: Query, names: Names, check: (found: Ro
 	const isOld = await exists(texts);
 	for (const [name, definition] of Object.entries(tablesOf(names)))
 		await create(name, `create table if not exists ${name} (${definition}) ${end}`);
-	if (isOld) await addArrived(run, texts);
+	if (!isOld) return;
+	await addArrived(run, texts);
+	await addHealth(run, names, async (column) => (await missing(names.agencies, [column])).length > 0);
 }
+
+/** The columns of the agencies that came later: why and since when one is paused, and a person's suspension. */
+const agencyColumns = [
+	"cause varchar(64)",
+	"since bigint",
+	"suspended_since bigint",
+	"suspended_reason varchar(255)",
+	"suspended_by varchar(255)",
+];
 
 const mostKeys = 500;
 const mostTries = 30;
+
+type Run = (sql: string) => Promise<Row[]>;
+
+/**
+ * Changes a table that is in use. MariaDB gives up if a transaction holds it, because the next enqueues would wait behind it: at
+ * once for some times, then after a second. MySQL takes this for a comment.
+ */
+function altering(run: Run, table: string, isDone: () => Promise<boolean>) {
+	let tries = 0;
+	return (change: string, isCheap: boolean): Promise<unknown> =>
+		untilFree(isLocked, () =>
+			run(`alter table ${table} /*M! ${isCheap && tries++ < mostTries ? "nowait" : "wait 1"} */ ${change}`),
+		).catch(async (error: unknown) => {
+			// Another process may have done it at that moment.
+			if (!isDuplicate(error) && !(await isDone())) throw error;
+		});
+}
+
+/** Adds the columns of a suspension, and the index that counts texts by their state. */
+async function addHealth(run: Run, { texts, agencies }: Names, isMissing: (column: string) => Promise<boolean>) {
+	for (const column of agencyColumns)
+		if (await isMissing(column))
+			await altering(
+				run,
+				agencies,
+				async () => !(await isMissing(column)),
+			)(`add column ${column}, algorithm = instant`, true);
+	const isDone = (): Promise<boolean> =>
+		run(`select seq from ${texts} force index (health) where state = 'none' limit 1`).then(
+			() => true,
+			() => false,
+		);
+	if (!(await isDone()))
+		await altering(run, texts, isDone)("add index health (state, next_at), algorithm = inplace, lock = none", false);
+}
 
 /**
  * Adds the column `arrived` to a table of an earlier version. It is 1 in what is unfinished or will be inserted, and null in the
  * many finished texts, which the index leaves out this way. The index comes last, as the sign that all is done.
  */
-async function addArrived(run: (sql: string) => Promise<Row[]>, texts: string): Promise<void> {
+async function addArrived(run: Run, texts: string): Promise<void> {
 	const isDone = (): Promise<boolean> =>
 		run(`select seq from ${texts} force index (arrived) where arrived = 2 limit 1`).then(
 			() => true,
 			() => false,
 		);
 	if (await isDone()) return;
-	/**
-	 * MariaDB gives up if a transaction holds the table, because the next enqueues would wait behind it: at once for some times, then
-	 * after a second. MySQL takes this for a comment.
-	 */
-	let tries = 0;
-	const alter = (change: string, isCheap: boolean): Promise<unknown> =>
-		untilFree(isLocked, () =>
-			run(`alter table ${texts} /*M! ${isCheap && tries++ < mostTries ? "nowait" : "wait 1"} */ ${change}`),
-		).catch(async (error: unknown) => {
-			// Another process may have done it at that moment.
-			if (!isDuplicate(error) && !(await isDone())) throw error;
-		});
+	const alter = altering(run, texts, isDone);
 	await alter("add column arrived tinyint default null, algorithm = instant", true);
 	await alter("alter column arrived set default 1", true);
 	const keys = await run(
@@ -91,7 +126,7 @@ async function collationOf(query: Query, check: (found: Row) => unknown): Promis
  * The columns `part_…` are null in all texts that their index does not need, as partial indexes leave them out. They are
  * stored, because indexes of virtual columns have had defects in both databases.
  */
-function tablesOf({ texts, worker, stops, queues, agencies }: Names): Record<string, string> {
+function tablesOf({ texts, worker, workers, stops, queues, agencies }: Names): Record<string, string> {
 	const part = (name: string, type: string, condition: string, value: string) =>
 		`part_${name} ${type} generated always as (if(${condition}, ${value}, null)) stored`;
 	return {
@@ -112,7 +147,7 @@ function tablesOf({ texts, worker, stops, queues, agencies }: Names): Record<str
 			"key priority (part_due, next_at, seq, recipient, agency_id)",
 			"key turn (recipient, agency_id, part_open desc, priority desc, seq)",
 			"key queue (recipient, agency_id, next_at, seq)",
-			"key sent (agency_id, recipient, part_sent, seq), key arrived (arrived, seq)",
+			"key sent (agency_id, recipient, part_sent, seq), key arrived (arrived, seq), key health (state, next_at)",
 		].join(", "),
 		[worker]:
 			"one bigint not null primary key, token varchar(64) not null, host varchar(255), pid bigint, started_at bigint, beat_at bigint",
@@ -123,6 +158,10 @@ function tablesOf({ texts, worker, stops, queues, agencies }: Names): Record<str
 			"unique key who (recipient, agency_id), key turn (agency_id, band, due_at), key owner (token)",
 		].join(", "),
 		[agencies]:
-			"agency_id varchar(255) not null primary key, served_at bigint not null default 0, paused_until bigint not null default 0, failures bigint not null default 0, reason varchar(64)",
+			"agency_id varchar(255) not null primary key, served_at bigint not null default 0, paused_until bigint not null default 0, failures bigint not null default 0, reason varchar(64), ".concat(
+				agencyColumns.join(", "),
+			),
+		[workers]:
+			"id varchar(64) not null primary key, version varchar(64) not null, is_drain bigint not null, started_at bigint not null, seen_at bigint not null",
 	};
 }

@@ -1,5 +1,6 @@
 import { refuse } from "../input.ts";
 import type { OutboxStore } from "../store.ts";
+import type { NewText } from "../text.ts";
 import { type AnyQueryable, databaseOf, type Operation, refuseEnded, transactionOf } from "../transaction.ts";
 import type { MysqlQueryable } from "../transactions/mysql2.ts";
 import type { SequelizeQueryable } from "../transactions/sequelize.ts";
@@ -10,7 +11,19 @@ import { type Names, namesFrom, type StoreOptions } from "./names.ts";
 import { plainRow, refuseChanged } from "./plain-rows.ts";
 import { retryLocked } from "./retry.ts";
 import { createSqlStore } from "./sql.ts";
-import { type Change, insertedColumns, marks, open, rowsOfMarks, type Statements } from "./statements.ts";
+import {
+	type Change,
+	cancelled,
+	countsOf,
+	insertedColumns,
+	isClaimable,
+	isFreeToSend,
+	marks,
+	open,
+	rowsOfMarks,
+	type Statements,
+	type Superseded,
+} from "./statements.ts";
 
 /** A sign that only utf8mb4 holds. Each text is read beside it, because a connection may have another character set than the last. */
 const wave = "👋";
@@ -26,7 +39,7 @@ const isFree = `(lease_until is null or lease_until <= ${clock})`;
 const longest = 255;
 
 /**
- * The state of a row that no worker, no status and no list shows, and that `insert` treats as absent: MySQL has stored it, and
+ * The state of a row that no worker, no status and no list shows, and that `insert` treats as absent. MySQL has stored it, and
  * the transaction is not proven yet.
  */
 const unconfirmed = "unconfirmed";
@@ -35,7 +48,7 @@ const unconfirmed = "unconfirmed";
  * An update names the primary key: MySQL would read small tables as a whole otherwise, with locks on each row, and the gaps
  * beside it. A select names the index that has its rows in order, because it would sort them otherwise.
  */
-const statements = ({ texts, stops, queues, agencies, worker }: Names): Statements => {
+const statements = ({ texts, stops, queues, agencies, worker, workers }: Names): Statements => {
 	/** Changes the texts that fit. */
 	const change = (set: string, where: string, index = ""): Change => ({
 		keys: `select seq from ${texts} ${index} where ${where}`,
@@ -52,8 +65,8 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 	return {
 		find: `select *, ${sign} from ${texts} where id = $1 and state <> '${unconfirmed}'`,
 		byMessage: `select *, ${sign} from ${texts} where message_id = $1`,
-		open: `select t.*, ${sign}, begun_at as begun, (select stopped_at from ${stops} where name = $5) as lost_at,
-				(select max(stopped_at) from ${stops} where name in ($6, $7)) as cancelled_at
+		open: `select t.*, ${sign}, begun_at as begun, 
+				(select max(stopped_at) from ${stops} where name in ($5, $6, $7, $8)) as cancelled_at
 			from ${texts} t force index (turn)
 			where recipient = $1 and agency_id = $2 and part_open is not null and next_at is not null and state in ${open}
 				and (attempted = 1 or ready_at <= $3)
@@ -65,23 +78,19 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 			where recipient = $1 and agency_id = $2 and next_at > $3 order by next_at limit 1`,
 		claimed: `select message_id from ${texts}
 			where recipient = $1 and agency_id = $2 and part_sent = 1 order by seq desc limit 100`,
-		unacknowledged: `select *, ${sign} from ${texts} where unacknowledged is not null and part_since is not null
+		unacknowledged: (
+			withHeld,
+		) => `select *, ${sign} from ${texts} where unacknowledged is not null and part_since is not null
+				and state not in ${withHeld ? "('waiting', 'sending')" : open}
 			order by part_since, seq limit $1`,
-		addStop: `insert into ${stops} (name, stopped_at) values ($1, 0) on duplicate key update name = name`,
-		// One statement changes the text, the lease and the stop.
-		save: ({
-			isStop,
-			isGuarded,
-			isLeased,
-		}) => `update ${texts} ${isStop ? `, ${stops}` : ""} ${isLeased ? `, ${queues}` : ""}
+		// One statement changes the text and the lease.
+		save: ({ isGuarded, isLeased }) => `update ${texts} ${isLeased ? `, ${queues}` : ""}
 			set state = $3, reason = $4, since = $5, next_at = $6, ready_at = $7, message_id = $8, queue_id = $9,
 				unacknowledged = $10, attempted = $11, progress = $12, version = version + 1
-				${isStop ? `, stopped_at = ${moment}` : ""}
-				${isLeased ? `, arrived = null, lease_until = ${clock} + $20` : ""}
+				${isLeased ? `, arrived = null, lease_until = ${clock} + $15` : ""}
 			where seq = $1 and version = $2
-				${isStop ? "and name = $15" : ""}
-				${isLeased ? `and ${queues}.id = $18 and token = $19` : ""}
-				${isGuarded ? `and begun_at > coalesce((select max(stopped_at) from ${stops} where name in ($15, $16, $17)), -1)` : ""}`,
+				${isLeased ? `and ${queues}.id = $13 and token = $14 and ${isFreeToSend(texts, agencies)}` : ""}
+				${isGuarded ? `and begun_at > coalesce((select max(stopped_at) from ${stops} where name in ($18, $19, $20, $21)), -1)` : ""}`,
 		stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment}) on duplicate key update stopped_at = ${moment}`,
 		key: `select stopped_at from ${stops} where name = 'key'`,
 		addKey: `insert into ${stops} (name, stopped_at) values ('key', $1) on duplicate key update name = name`,
@@ -97,6 +106,10 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 		recover: change(`next_at = ${awake}`, `state in ${open} and next_at > ${awake} and next_at > $1`),
 		recoverQueues: `update ${queues} set due_at = least(due_at, $1), band = least(band, 1), revision = revision + 1 where id > 0`,
 		recoverPauses: `update ${agencies} set paused_until = $1 where failures > 0 and paused_until > $1 and agency_id >= ''`,
+		restored: change(
+			"progress = concat(left(progress, char_length(progress) - 1), $1), version = version + 1, arrived = 1",
+			`state in ${open} and next_at is not null`,
+		),
 		readopt: change(
 			"arrived = 1",
 			`next_at is not null and arrived is null and state <> '${unconfirmed}'`,
@@ -121,17 +134,19 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 		adopted: (seqs) => `update ${texts} force index (primary) set arrived = null where seq in (${seqs})`,
 		removeQueues: `delete from ${queues} where ${ofNumber} and not exists (select 1 from ${texts} t
 			where t.recipient = ${queues}.recipient and t.agency_id = ${queues}.agency_id and t.next_at is not null)`,
-		turns: (bands, isProbing, without, limit) => {
+		turns: (what, without, limit) => {
 			const isDue = (band: number): string => `exists (select 1 from ${queues} q force index (turn)
 				where q.agency_id = a.agency_id and band = ${band} and due_at <= $1 and ${isFree})`;
 			const isHealthy = `and failures = 0
 				and not exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.failures > 0)`;
-			return `select agency_id from ${agencies} a
-				where agency_id <> '' ${isProbing ? "" : isHealthy} ${without > 0 ? `and agency_id not in (${marks(without, 2)})` : ""}
-					and (${bands.map(isDue).join(" or ")})
-				order by ${bands.includes(0) ? `if(${isDue(0)}, 0, 1),` : ""} served_at limit ${limit}`;
+			const isSuspended = `(a.suspended_since is not null
+				or exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.suspended_since is not null))`;
+			return `select agency_id, served_at, case when ${isSuspended} then 1 else 0 end as is_suspended from ${agencies} a
+				where agency_id <> '' ${what === "probe" ? "" : isHealthy} ${without > 0 ? `and agency_id not in (${marks(without, 2)})` : ""}
+					and ${isClaimable(what, isSuspended, isDue)}
+				order by ${what === "read" ? "" : `if(${isDue(0)}, 0, 1),`} served_at limit ${limit}`;
 		},
-		serve: (count) => `update ${agencies} set served_at = ${clock} where agency_id in (${marks(count)})`,
+		serve: `update ${agencies} set served_at = greatest(${clock}, served_at + 1) where agency_id = $1 and served_at = $2`,
 		due: (band, at, limit) => `select id, agency_id, band, due_at from ${queues} force index (turn)
 			where agency_id = $${at + 2} and band = ${band} and due_at <= $1 and ${isFree} order by due_at limit ${limit}`,
 		take: (ids) => `update ${queues} force index (primary) set token = $1, lease_until = ${clock} + $3
@@ -155,15 +170,36 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 
 		addAgencies: (count) =>
 			`insert into ${agencies} (agency_id) values ${rowsOfMarks(count, 1)} on duplicate key update agency_id = values(agency_id)`,
-		paused: `select agency_id, paused_until, failures, reason from ${agencies} where failures > 0`,
-		pause: `update ${agencies} set paused_until = if(failures >= $2, greatest(paused_until, $1), $1),
-				failures = greatest(failures, $2), reason = $3
+		paused: `select agency_id, paused_until, failures, reason, cause, since from ${agencies} where failures > 0`,
+		// MySQL sets one column after the other, and the first ones depend on the failures.
+		pause: `update ${agencies} set since = if(failures = 0, $6, since), paused_until = if(failures >= $2, greatest(paused_until, $1), $1),
+				failures = greatest(failures, $2), reason = $3, cause = $5
 			where agency_id = $4`,
-		resume: `update ${agencies} set paused_until = 0, failures = 0, reason = null where agency_id = $1 and failures > 0`,
+		resume: `update ${agencies} set paused_until = 0, failures = 0, reason = null, cause = null, since = null where agency_id = $1 and failures > 0`,
 		probe: `update ${agencies} set paused_until = $1 where agency_id = $2 and paused_until = $3 and failures > 0`,
 
+		suspend: `update ${agencies} set suspended_reason = $2, suspended_by = $3, suspended_since = coalesce(suspended_since, $4)
+			where agency_id = $1`,
+		endSuspension: `update ${agencies} set suspended_since = null, suspended_reason = null, suspended_by = null
+			where agency_id = $1 and suspended_since is not null`,
+		suspended: `select agency_id, suspended_since, suspended_reason, suspended_by from ${agencies} where suspended_since is not null`,
+		someQueues: `select max(id) as last, count(*) as count from (
+			select id from ${queues} where id > $1 and (length($3) = 0 or agency_id = $3) order by id limit $2) as q1`,
+		wakeAgency: `update ${queues} set due_at = least(due_at, $1), revision = revision + 1
+			where id > $2 and id <= $3 and (length($4) = 0 or agency_id = $4)`,
+
+		beat: `insert into ${workers} (id, version, is_drain, started_at, seen_at) values ($1, $2, $3, ${clock}, ${clock})
+			on duplicate key update seen_at = ${clock}`,
+		forgetSilent: `delete from ${workers} where id >= '' and seen_at < ${clock} - 86400000`,
+		leave: `delete from ${workers} where id = $1`,
+		workers: `select id, version, is_drain, ${clock} - started_at as age_ms, ${clock} - seen_at as silent_ms from ${workers}
+			order by seen_at desc limit 100`,
+		counts: countsOf({ texts, agencies }, "force index (health)"),
+		list: (state) =>
+			`select *, ${sign} from ${texts} force index (health) where state = '${state}' and (length($2) = 0 or agency_id = $2) order by next_at limit $1`,
+
 		worker: `select token, beat_at from ${worker} where one = 1`,
-		beat: `update ${worker} set beat_at = $1 where one = 1 and token = $2`,
+		keepLock: `update ${worker} set beat_at = $1 where one = 1 and token = $2`,
 		addWorker: `insert into ${worker} (one, token, host, pid, beat_at) values (1, $1, $2, 0, $3) on duplicate key update one = 1`,
 		takeWorker: `update ${worker} set token = $1, host = $2, pid = 0, started_at = null, beat_at = $3 where one = 1 and token = $4`,
 	};
@@ -194,33 +230,50 @@ export function mysqlStore(
 		change: (sql, values) => retryLocked(async () => (await database.change?.(sql, values)) ?? 0),
 		check: async () => refuseChanged(await run(plainRow, []), "pool", "mysqlStore"),
 		migrate: () => migrateMysql(run, names, (found) => undamaged([found], "pool", "migrate")),
-		async insert(values) {
-			const id = values.slice(0, 1);
-			// What is read shows whether the text can be stored undamaged.
-			const [seen] = await query(`select t.*, ${sign} from (select 1 as one) o left join ${texts} t on t.id = $1`, id);
-			if (seen && seen.id !== null && seen.state !== unconfirmed) return seen;
-			await query(
-				`insert into ${texts} (${insertedColumns}, state, version, begun_at) values (${marks(values.length)}, 'waiting', 0, ${moment})
-				${onConflict}`,
-				values,
+		async insert(rows) {
+			const ids = rows.map(([id]) => String(id));
+			// What is read shows whether the texts can be stored undamaged.
+			const seen = await query(
+				`select t.*, ${sign} from (select 1 as one) o left join ${texts} t on t.id in (${marks(ids.length)})`,
+				ids,
 			);
-			return (await query(statements(names).find, id))[0];
+			const known = new Set(seen.flatMap(({ id, state }) => (state === unconfirmed ? [] : [id])));
+			const added = rows.filter(([id]) => !known.has(id));
+			if (added.length === 0) return seen;
+			await query(
+				`insert into ${texts} (${insertedColumns}, state, version, begun_at)
+				values ${rowsOfMarks(added.length, width, (row) => `(${row}, 'waiting', 0, ${moment})`)} ${onConflict}`,
+				added.flat(),
+			);
+			return query(
+				`select *, ${sign} from ${texts} where id in (${marks(ids.length)}) and state <> '${unconfirmed}'`,
+				ids,
+			);
 		},
-		insertIn: (tx, values) => insertIn(transactionOf(tx, "mysql", "enqueue", pool), names, values),
+		insertIn: (tx, rows) => insertIn(transactionOf(tx, "mysql", "enqueue", pool), names, rows),
+		supersedeIn: (tx, values, old) => supersedeIn(transactionOf(tx, "mysql", "enqueue", pool), names, values, old),
+		cancelIn: (tx, id, now) => cancelIn(transactionOf(tx, "mysql", "cancel", pool), names, id, now),
 		async acknowledge(values) {
 			const keys = await run(`select seq from ${texts} where id in (${idsOf(values)})`, values);
-			if (keys.length > 0) await run(acknowledged(texts, "", keys, values), values);
+			if (keys.length > 0) await run(acknowledged(texts, keys, values), values);
 		},
 		acknowledgeIn: (tx, values) => acknowledgeIn(transactionOf(tx, "mysql", "acknowledge", pool), names, values),
 		statements: statements(names),
 	});
+	const checked = (text: NewText): void => {
+		for (const field of ["id", "agencyId", "consentLanguage"] as const)
+			if ((text[field] ?? "").length > longest)
+				refuse(field, `must have at most ${longest} characters on MySQL`, "enqueue");
+	};
 	return {
 		...store,
 		async insert(text, tx) {
-			for (const field of ["id", "agencyId", "consentLanguage"] as const)
-				if ((text[field] ?? "").length > longest)
-					refuse(field, `must have at most ${longest} characters on MySQL`, "enqueue");
+			checked(text);
 			return store.insert(text, tx);
+		},
+		async insertMany(all, tx) {
+			all.forEach(checked);
+			return store.insertMany(all, tx);
 		},
 	};
 }
@@ -230,8 +283,8 @@ const idsOf = (values: readonly Value[]): string =>
 	Array.from({ length: values.length / 2 }, (_, at) => `$${2 * at + 1}`).join(", ");
 
 /** By their keys, because MySQL would lock the gaps between the ids otherwise. */
-function acknowledged(texts: string, others: string, keys: readonly Row[], values: readonly Value[]): string {
-	return `update ${texts} force index (primary) ${others} set unacknowledged = null
+function acknowledged(texts: string, keys: readonly Row[], values: readonly Value[]): string {
+	return `update ${texts} force index (primary) set unacknowledged = null
 		where seq in (${keys.map(({ seq }) => Number(seq)).join(", ")}) and (id, unacknowledged) in (${rowsOfMarks(values.length / 2, 2)})`;
 }
 
@@ -275,56 +328,140 @@ async function proven(
 
 /**
  * MariaDB knows whether a transaction is open, so the row is a text at once. MySQL takes this for comments, and stores a row that
- * nobody sees.
+ * stays hidden.
  */
 const ifOpen = (value: string, otherwise: string): string =>
 	`/*M! if((@@in_transaction = 1 or @@autocommit = 0) and @@character_set_results = 'utf8mb4', ${value}, */ ${otherwise} /*M! ) */`;
 
-/** Stores a row, proves that it disappears with the transaction, and makes it a text if it is none yet. */
-async function insertIn(connection: Connection, { texts }: Names, values: Value[]): Promise<Row> {
-	const id = values[0] ?? null;
+/** Stores rows, proves that they disappear with the transaction, and makes them texts if they are none yet. */
+async function insertIn(connection: Connection, { texts }: Names, rows: readonly Value[][]): Promise<Row[]> {
+	const ids = rows.map(([id]) => String(id));
 	const token = crypto.randomUUID();
 	const undo = () =>
-		connection.query(`delete from ${texts} where id = $1 and queue_id = $2 and state = '${unconfirmed}'`, [id, token]);
-	const next = `$${nextAt + 1}`;
-	const row = marks(values.length).replace(`${next},`, `${ifOpen(next, "null")},`);
+		connection.query(
+			`delete from ${texts} where id in (${marks(ids.length)}) and queue_id = $${ids.length + 1} and state = '${unconfirmed}'`,
+			[...ids, token],
+		);
+	const queueId = `$${rows.length * width + 1}`;
+	const each = (row: string): string => {
+		const values = row.split(", ").map((mark, at) => (at === nextAt ? ifOpen(mark, "null") : mark));
+		return `(${values.join(", ")}, ${ifOpen("'waiting'", `'${unconfirmed}'`)}, 0, ${moment}, ${ifOpen("null", queueId)})`;
+	};
 	const insert = `insert into ${texts} (${insertedColumns}, state, version, begun_at, queue_id)
-		values (${row}, ${ifOpen("'waiting'", `'${unconfirmed}'`)}, 0, ${moment}, ${ifOpen("null", `$${values.length + 1}`)}) ${onConflict}`;
-	const read = `select *, ${sign} from ${texts} where id = $1`;
-	let [stored] = await proven(
+		values ${rowsOfMarks(rows.length, width, each)} ${onConflict}`;
+	const read = (some: readonly string[]): [string, string[]] => [
+		`select *, ${sign} from ${texts} where id in (${marks(some.length)})`,
+		[...some],
+	];
+	const stored = await proven(
 		connection,
 		"enqueue",
-		{ insert: [insert, [...values, token]], read: [read, [id]] },
+		{ insert: [insert, [...rows.flat(), token]], read: read(ids) },
 		undo,
 	);
-	if (stored) undamaged([stored], "tx", "enqueue");
-	// A transaction sees a row that was committed since it began only with a lock. The lock would also keep others from inserting
-	// ids beside it, so the own row is read without one.
-	else [stored] = await connection.query(`${read} for update`, [id]);
-	if (!stored) return refuseEnded("enqueue");
-	if (stored.state !== unconfirmed) return stored;
+	undamaged(stored, "tx", "enqueue");
+	const known = new Set(stored.map(({ id }) => id));
+	const missing = ids.filter((id) => !known.has(id));
+	if (missing.length > 0) {
+		// A transaction sees a row that was committed since it began only with a lock. The lock would also keep others from inserting
+		// ids beside it, so the own rows are read without one.
+		const [sql, values] = read(missing);
+		const others = await connection.query(`${sql} for update`, values);
+		if (others.length < missing.length) return refuseEnded("enqueue");
+		stored.push(...others);
+	}
+	const own = stored.filter(({ state }) => state === unconfirmed);
+	if (own.length === 0) return stored;
 	// By the primary key, because MariaDB would lock the gap before the id otherwise.
-	const change = `update ${texts} force index (primary) set state = 'waiting', next_at = $3, queue_id = null where seq = $1 and queue_id = $2`;
-	const count = await connection.change?.(change, [Number(stored.seq), token, values[nextAt] ?? null]);
-	if (!count) return refuseEnded("enqueue");
-	return { ...stored, state: "waiting", next_at: values[nextAt], queue_id: null };
+	const change = `update ${texts} force index (primary) set state = 'waiting', next_at = ${due}, queue_id = null
+		where seq in (${own.map(({ seq }) => Number(seq)).join(", ")}) and queue_id = $1`;
+	if ((await connection.change?.(change, [token])) !== own.length) return refuseEnded("enqueue");
+	const next = ({ created_at, ready_at }: Row): number => Math.max(Number(created_at), Number(ready_at));
+	return stored.map((row) =>
+		row.state === unconfirmed ? { ...row, state: "waiting", next_at: next(row), queue_id: null } : row,
+	);
 }
 
-/** Where the values of an insertion have that of `next_at`. */
+/** When a new text is due. */
+const due = "greatest(created_at, ready_at)";
+/** The values of a new text, and where they have that of `next_at`. */
+const width = insertedColumns.split(", ").length;
 const nextAt = insertedColumns.split(", ").indexOf("next_at");
 
 /** The same for changes of rows: they are made only if a row that proves the transaction is there, and it is removed again. */
-async function acknowledgeIn(connection: Connection, { texts, stops }: Names, values: Value[]): Promise<void> {
-	const isProof = `name = 'proof ${crypto.randomUUID()}'`;
-	const remove = () => connection.change?.(`delete from ${stops} where ${isProof}`, []) ?? Promise.resolve(0);
-	const insert = `insert into ${stops} (name, stopped_at) values (${isProof.replace("name = ", "")}, ${moment})`;
-	const read = `select seq from ${texts} where id in (${idsOf(values)})`;
-	const keys = await proven(connection, "acknowledge", { insert: [insert, []], read: [read, values] }, remove);
-	const update = `${acknowledged(texts, `, ${stops}`, keys, values)} and ${isProof}`;
+async function changeIn(
+	connection: Connection,
+	operation: Operation,
+	{ stops }: Names,
+	read: [sql: string, values: readonly Value[]],
+	/** The change of the rows that were read, if a condition holds. */
+	change: (rows: readonly Row[], isProven: string) => [sql: string, values: readonly Value[]] | undefined,
+): Promise<{ rows: Row[]; count: number }> {
+	const proof = `proof ${crypto.randomUUID()}`;
+	const remove = () => connection.change?.(`delete from ${stops} where name = '${proof}'`, []) ?? Promise.resolve(0);
+	const insert = `insert into ${stops} (name, stopped_at) values ('${proof}', ${moment})`;
+	const rows = await proven(connection, operation, { insert: [insert, []], read }, remove);
+	const made = change(rows, `exists (select 1 from ${stops} where name = '${proof}')`);
 	// At once, so that a `commit` that is not waited for comes before both, or after both.
-	const [done, removed] = await Promise.allSettled([keys.length > 0 && connection.query(update, values), remove()]);
-	for (const each of [done, removed]) if (each.status === "rejected") throw each.reason;
-	if (removed.status === "fulfilled" && removed.value === 0) refuseEnded("acknowledge");
+	const [done, removed] = await Promise.allSettled([made ? connection.change?.(...made) : 0, remove()]);
+	if (done.status === "rejected") throw done.reason;
+	if (removed.status === "rejected") throw removed.reason;
+	if (removed.value === 0) refuseEnded(operation);
+	return { rows, count: done.value ?? 0 };
+}
+
+async function acknowledgeIn(connection: Connection, names: Names, values: Value[]): Promise<void> {
+	const read = `select seq from ${names.texts} where id in (${idsOf(values)})`;
+	await changeIn(connection, "acknowledge", names, [read, values], (keys, isProven) =>
+		keys.length > 0 ? [`${acknowledged(names.texts, keys, values)} and ${isProven}`, values] : undefined,
+	);
+}
+
+const cancel = (texts: string, reason: string): string =>
+	`update ${texts} force index (primary) set arrived = 1, ${cancelled(reason, "$2", (one, other) => `concat(${one}, ${other})`)}`;
+
+async function cancelIn(connection: Connection, names: Names, id: string, now: number): Promise<Row | undefined> {
+	const read = `select seq from ${names.texts} where id = $1 and state <> '${unconfirmed}'`;
+	const { rows } = await changeIn(connection, "cancel", names, [read, [id]], ([row], isProven) =>
+		row
+			? [
+					`${cancel(names.texts, "requested")} where seq = $1 and state in ${open} and ${isProven}`,
+					[Number(row.seq), now],
+				]
+			: undefined,
+	);
+	const [row] = rows;
+	// With a lock, because a transaction that has not changed the row would see it as it was when the transaction began.
+	const current = `select *, ${sign} from ${names.texts} where seq = $1 for update`;
+	return row && (await connection.query(current, [Number(row.seq)]))[0];
+}
+
+/**
+ * Stores a text and cancels the one whose place it takes. In this order, because a commit that is not waited for can come in between:
+ * then the worker cancels it.
+ */
+async function supersedeIn(
+	connection: Connection,
+	names: Names,
+	values: Value[],
+	{ id, agencyId, to, by, now }: Superseded,
+): Promise<Row | undefined> {
+	const { texts } = names;
+	const read = `select seq, id, agency_id, recipient from ${texts} where id in ($1, $2) and state <> '${unconfirmed}'`;
+	const { rows } = await changeIn(connection, "enqueue", names, [read, [id, by]], () => undefined);
+	const old = rows.find((row) => row.id === id && row.recipient !== "");
+	if (!old || rows.some((row) => row.id === by)) return (await insertIn(connection, names, [values]))[0];
+	if (old.recipient !== to || old.agency_id !== agencyId) return undefined;
+	// A worker that wants to send it waits from here on.
+	const [locked] = await connection.query(`select state from ${texts} where seq = $1 for update`, [Number(old.seq)]);
+	if (locked?.state === "sending") return undefined;
+	const [stored] = await insertIn(connection, names, [values]);
+	const isEnded = `${cancel(texts, "superseded")} where seq = $1 and state in ('waiting', 'held')`;
+	await changeIn(connection, "enqueue", names, ["select 1 as one", []], (_, isProven) => [
+		`${isEnded} and ${isProven}`,
+		[Number(old.seq), now],
+	]);
+	return stored;
 }
 
 /** Refuses rows that came through a connection which replaces signs by question marks. */

@@ -16,8 +16,10 @@ export interface Names {
 	schema: string;
 	/** The texts. */
 	texts: string;
-	/** The one process that works. */
+	/** The lock of the earlier versions, whose workers work alone. */
 	worker: string;
+	/** The processes that work. */
+	workers: string;
 	/** When recipients were stopped. */
 	stops: string;
 	/** One row for each recipient with something to do. */
@@ -41,6 +43,7 @@ export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "pos
 		schema,
 		texts: table,
 		worker: `${table}_worker`,
+		workers: `${table}_workers`,
 		stops: `${table}_stop`,
 		queues: `${table}_queues`,
 		agencies: `${table}_agencies`,

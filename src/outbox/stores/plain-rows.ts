@@ -5,7 +5,7 @@
 import { refuse } from "../input.ts";
 import type { Row } from "./connection.ts";
 
-/** A row whose values every library gives as they are, unless it is told otherwise. */
+/** A row whose values every library gives unchanged by default. */
 const sample = (text: string): string =>
 	`select ${text.replace("$", `'{"a":1}'`)} as json_text, ${text.replace("$", "null")} as no_value`;
 export const plainRow: string = sample("$");

@@ -22,7 +22,6 @@ const addedColumns = [
 	"priority bigint not null default 0",
 	"attempted bigint not null default 0",
 	"begun_at bigint not null default 0",
-	"stopped_at bigint",
 	"unacknowledged bigint",
 	// 1 until a worker has put it into its queue. Texts of an earlier version have it too.
 	"arrived bigint default 1",
@@ -42,9 +41,24 @@ const indexes = {
 	sent: "(agency_id, recipient, seq) where message_id is not null",
 	message: "(message_id) where message_id is not null",
 	ended: "(since) where next_at is null",
-	stopped: "(recipient, agency_id) where stopped_at is not null",
 	unacknowledged: "(since, seq) where unacknowledged is not null",
+	health: "(state, next_at) where state in ('waiting', 'sending', 'held', 'unknown')",
 };
+
+/** The indexes of the queues. */
+const queueIndexes = {
+	turn: "(agency_id, band, due_at)",
+	owner: "(token) where token is not null",
+};
+
+/** The columns of the agencies that came later: why and since when one is paused, and a person's suspension. */
+const agencyColumns = [
+	"cause text",
+	"since bigint",
+	"suspended_since bigint",
+	"suspended_reason text",
+	"suspended_by text",
+];
 
 /** Those of version 0.2. */
 const formerIndexes = ["due", "lane", "recipient"];
@@ -62,8 +76,11 @@ const conversions = [
 const inSchema =
 	"to_regclass(case when strpos($1, '.') > 0 then $1 else quote_ident(current_schema()) || '.' || $1 end)";
 
+/** After this time without a sign of it, a process that builds indexes is taken for dead, in milliseconds. */
+const turnMs = 30_000;
+
 export async function migratePostgres(query: Query, names: Names): Promise<void> {
-	const { schema, texts, worker, stops, queues, agencies, index } = names;
+	const { schema, texts, worker, workers, stops, queues, agencies, index } = names;
 	const { run, exists, create, missing } = createMigration(query, `select 1 as found where ${inSchema} is not null`);
 
 	/** Runs one statement that gives up after a moment if a transaction holds the table, again and again. */
@@ -84,6 +101,26 @@ export async function migratePostgres(query: Query, names: Names): Promise<void>
 		return row && row.valid === true;
 	}
 
+	/**
+	 * Runs it while no other process does. Of two builds beside each other the database ends one, because each waits for the other. Who
+	 * has the turn says so every few seconds, by the clock of the database.
+	 */
+	async function alone(act: () => Promise<void>): Promise<void> {
+		const now = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
+		const begin = `insert into ${stops} as turn (name, stopped_at) values ('migrating', ${now})
+			on conflict (name) do update set stopped_at = excluded.stopped_at
+			where turn.stopped_at < excluded.stopped_at - ${turnMs} returning stopped_at as at`;
+		const renew = `update ${stops} set stopped_at = ${now} where name = 'migrating'`;
+		while ((await run(begin)).length === 0) await new Promise((resolve) => setTimeout(resolve, turnMs / 60));
+		const renewing = setInterval(() => run(renew).catch(() => {}), turnMs / 6);
+		try {
+			await act();
+		} finally {
+			clearInterval(renewing);
+			await run(`delete from ${stops} where name = 'migrating'`);
+		}
+	}
+
 	async function createIndex(table: string, end: string, on: string, isEmpty: boolean): Promise<void> {
 		const name = `${table}_${end}`;
 		const own = name.slice(schema.length);
@@ -95,8 +132,9 @@ export async function migratePostgres(query: Query, names: Names): Promise<void>
 				throw error;
 			});
 		const create = isEmpty ? plain : beside;
-		for (let tries = 0; tries < 10 && (await isValid(name)) !== true; tries++) {
-			// It waits for the build of another process, if that is under way, or fails if both begin at the same moment.
+		for (let tries = 0; (await isValid(name)) !== true; tries++) {
+			if (tries === 10) throw new Error(`migrate: the index ${name} could not be built. Call migrate again.`);
+			// It waits for the build of an earlier version, if that is under way, or fails if both begin at the same moment.
 			await create().catch(create);
 			// An index that is still not complete is what is left of a build that was ended.
 			if ((await isValid(name)) === false) await run(`drop index concurrently if exists ${name}`);
@@ -122,20 +160,34 @@ export async function migratePostgres(query: Query, names: Names): Promise<void>
 	await create(
 		agencies,
 		`create table if not exists ${agencies} (agency_id text primary key, served_at bigint not null default 0,
-			paused_until bigint not null default 0, failures bigint not null default 0, reason text)`,
+			paused_until bigint not null default 0, failures bigint not null default 0, reason text, ${agencyColumns.join(", ")})`,
+	);
+	await create(
+		workers,
+		`create table if not exists ${workers} (id text primary key, version text not null, is_drain bigint not null,
+			started_at bigint not null, seen_at bigint not null)`,
 	);
 	await addColumns(texts, addedColumns);
 	await addColumns(worker, ["started_at bigint"]);
+	await addColumns(agencies, agencyColumns);
 	const former: string[] = [];
 	for (const name of formerIndexes) if (await exists(`${texts}_${name}`)) former.push(name);
 	if (former.length > 0) for (const change of conversions) await run(`update ${texts} set ${change}`);
-	for (const [end, on] of Object.entries({
-		turn: "(agency_id, band, due_at)",
-		owner: "(token) where token is not null",
-	}))
-		await createIndex(queues, end, on, (await run(`select 1 as found from ${queues} limit 1`)).length === 0);
-	const isEmpty = (await run(`select 1 as found from ${texts} limit 1`)).length === 0;
-	for (const [end, on] of Object.entries(indexes)) await createIndex(texts, end, on, isEmpty);
+	const builds = [
+		...Object.entries(queueIndexes).map(([end, on]) => [queues, end, on] as const),
+		...Object.entries(indexes).map(([end, on]) => [texts, end, on] as const),
+	];
+	const missingBuilds = async () => {
+		const found: typeof builds = [];
+		for (const build of builds) if ((await isValid(`${build[0]}_${build[1]}`)) !== true) found.push(build);
+		return found;
+	};
+	if ((await missingBuilds()).length > 0)
+		await alone(async () => {
+			// Those that another process has built meanwhile are left out.
+			for (const [table, end, on] of await missingBuilds())
+				await createIndex(table, end, on, (await run(`select 1 as found from ${table} limit 1`)).length === 0);
+		});
 	// Last, because they are the sign of a table that is not converted yet.
 	for (const name of former) await run(`drop index concurrently if exists ${schema}${index}_${name}`);
 }

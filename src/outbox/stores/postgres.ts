@@ -8,7 +8,17 @@ import { refuseChanged, typedRow } from "./plain-rows.ts";
 import { migratePostgres } from "./postgres-tables.ts";
 import { retryLocked } from "./retry.ts";
 import { createSqlStore } from "./sql.ts";
-import { insertedColumns, marks, open, rowsOfMarks, type Statements } from "./statements.ts";
+import {
+	cancelled,
+	countsOf,
+	insertedColumns,
+	isClaimable,
+	isFreeToSend,
+	marks,
+	open,
+	rowsOfMarks,
+	type Statements,
+} from "./statements.ts";
 
 /** The moment of a statement, in microseconds. */
 const moment = "(extract(epoch from clock_timestamp()) * 1000000)::bigint";
@@ -16,14 +26,11 @@ const moment = "(extract(epoch from clock_timestamp()) * 1000000)::bigint";
 const clock = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
 const isFree = `(lease_until is null or lease_until <= ${clock})`;
 
-const statements = ({ texts, stops, queues, agencies, worker }: Names): Statements => ({
+const statements = ({ texts, stops, queues, agencies, worker, workers }: Names): Statements => ({
 	find: `select * from ${texts} where id = $1`,
 	byMessage: `select * from ${texts} where message_id = $1`,
 	open: `select t.*, begun_at as begun,
-			(select max(stopped_at) from (
-				select stopped_at from ${texts} where recipient = $1 and agency_id = $2 and stopped_at is not null
-				union all select stopped_at from ${stops} where name = $5) as stop) as lost_at,
-			(select max(stopped_at) from ${stops} where name in ($6, $7)) as cancelled_at
+			(select max(stopped_at) from ${stops} where name in ($5, $6, $7, $8)) as cancelled_at
 		from ${texts} t
 		where recipient = $1 and agency_id = $2 and next_at is not null and state in ${open}
 			and (attempted = 1 or ready_at <= $3)
@@ -36,19 +43,17 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 		where recipient = $1 and agency_id = $2 and next_at > $3 order by next_at limit 1`,
 	claimed: `select message_id from ${texts}
 		where recipient = $1 and agency_id = $2 and message_id is not null order by seq desc limit 100`,
-	unacknowledged: `select * from ${texts} where unacknowledged is not null order by since, seq limit $1`,
+	unacknowledged: (withHeld) => `select * from ${texts}
+		where unacknowledged is not null and state not in ${withHeld ? "('waiting', 'sending')" : open} order by since, seq limit $1`,
 	// One statement changes the text and the lease, so that no other worker can take the queue over at the same moment.
 	save: () => `with lease as (
-			update ${queues} set lease_until = ${clock} + $20::bigint where id = $18::bigint and token = $19::text and $23::bigint = 1
+			update ${queues} set lease_until = ${clock} + $15::bigint where id = $13::bigint and token = $14::text and $17::bigint = 1
 			returning 1)
 		update ${texts} set state = $3, reason = $4, since = $5, next_at = $6, ready_at = $7, message_id = $8, queue_id = $9,
 			unacknowledged = $10, attempted = $11, progress = $12, version = version + 1,
-			arrived = case when $23::bigint = 1 then null else arrived end,
-			stopped_at = case when $21::bigint = 1 then ${moment} else stopped_at end
-		where seq = $1 and version = $2 and ($23::bigint = 0 or exists (select 1 from lease))
-			and ($22::bigint = 0 or begun_at > coalesce(greatest(
-				(select max(stopped_at) from ${texts} where recipient = $13::text and agency_id = $14::text and stopped_at is not null),
-				(select max(stopped_at) from ${stops} where name in ($15::text, $16::text, $17::text))), -1))
+			arrived = case when $17::bigint = 1 then null else arrived end
+		where seq = $1 and version = $2 and ($17::bigint = 0 or (exists (select 1 from lease) and ${isFreeToSend(texts, agencies)}))
+			and ($16::bigint = 0 or begun_at > coalesce((select max(stopped_at) from ${stops} where name in ($18::text, $19::text, $20::text, $21::text)), -1))
 		returning 1 as one`,
 	stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment}) on conflict (name) do update set stopped_at = ${moment}`,
 	key: `select stopped_at from ${stops} where name = 'key'`,
@@ -72,6 +77,8 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 		returning 1 as one`,
 	recoverQueues: `update ${queues} set due_at = least(due_at, $1), band = least(band, 1), revision = revision + 1 returning 1 as one`,
 	recoverPauses: `update ${agencies} set paused_until = $1 where failures > 0 and paused_until > $1 returning 1 as one`,
+	restored: `update ${texts} set progress = substr(progress, 1, length(progress) - 1) || $1::text, version = version + 1, arrived = 1
+		where state in ${open} and next_at is not null returning 1 as one`,
 	readopt: `update ${texts} set arrived = 1 where next_at is not null and arrived is null returning 1 as one`,
 	erase: [
 		`update ${texts} set recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
@@ -86,17 +93,6 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 	purge: (keepsUnacknowledged) => `delete from ${texts}
 		where next_at is null and since < $1 and recipient <> '' ${keepsUnacknowledged ? "and unacknowledged is null" : ""}
 		returning 1 as one`,
-	lost: {
-		erase: `select agency_id, recipient, max(stopped_at) as stopped_at from ${texts}
-			where recipient = $1 and ($2::text = '' or agency_id = $2::text) and stopped_at is not null and state not in ${open}
-			group by agency_id, recipient`,
-		eraseOne: `select agency_id, recipient, stopped_at from ${texts}
-			where id = $1 and stopped_at is not null and state not in ${open}`,
-		purge: `select agency_id, recipient, max(stopped_at) as stopped_at from ${texts}
-			where next_at is null and since < $1 and recipient <> '' and stopped_at is not null group by agency_id, recipient`,
-	},
-	keepStop: `insert into ${stops} as kept (name, stopped_at) values ($1, $2)
-		on conflict (name) do update set stopped_at = excluded.stopped_at where excluded.stopped_at > kept.stopped_at`,
 	isSettledUsed: `select 1 as found from ${stops} where name = 'settled'`,
 	useSettled: `insert into ${stops} (name, stopped_at) values ('settled', 0) on conflict (name) do nothing`,
 
@@ -111,20 +107,19 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 	removeQueues: `delete from ${queues} where recipient = $1 and ($2::text = '' or agency_id = $2::text) and not exists (
 			select 1 from ${texts} t where t.recipient = ${queues}.recipient and t.agency_id = ${queues}.agency_id and t.next_at is not null)
 		returning 1 as one`,
-	turns: (bands, isProbing, without, limit) => {
+	turns: (what, without, limit) => {
 		const isDue = (band: number): string => `exists (select 1 from ${queues} q
 			where q.agency_id = a.agency_id and band = ${band} and due_at <= $1 and ${isFree})`;
 		const isHealthy = `and failures = 0
 			and not exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.failures > 0)`;
-		return `select agency_id from ${agencies} a
-			where agency_id <> '' ${isProbing ? "" : isHealthy} ${without > 0 ? `and agency_id not in (${marks(without, 2)})` : ""}
-				and (${bands.map(isDue).join(" or ")})
-			order by ${bands.includes(0) ? `case when ${isDue(0)} then 0 else 1 end,` : ""} served_at limit ${limit}`;
+		const isSuspended = `(a.suspended_since is not null
+			or exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.suspended_since is not null))`;
+		return `select agency_id, served_at, case when ${isSuspended} then 1 else 0 end as is_suspended from ${agencies} a
+			where agency_id <> '' ${what === "probe" ? "" : isHealthy} ${without > 0 ? `and agency_id not in (${marks(without, 2)})` : ""}
+				and ${isClaimable(what, isSuspended, isDue)}
+			order by ${what === "read" ? "" : `case when ${isDue(0)} then 0 else 1 end,`} served_at limit ${limit}`;
 	},
-	// Other workers take the agencies after these meanwhile.
-	serve: (count) => `update ${agencies} set served_at = ${clock}
-		where agency_id in (select agency_id from ${agencies} where agency_id in (${marks(count)}) for update skip locked)
-		returning 1 as one`,
+	serve: `update ${agencies} set served_at = greatest(${clock}, served_at + 1) where agency_id = $1 and served_at = $2 returning 1 as one`,
 	due: (band, at, limit) => `select id, agency_id, band, due_at from ${queues}
 		where agency_id = $${at + 2} and band = ${band} and due_at <= $1 and ${isFree} order by due_at limit ${limit}`,
 	take: (ids) => `update ${queues} set token = $1, lease_until = ${clock} + $3::bigint
@@ -145,17 +140,38 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 		where id = $1 and token = $2 returning 1 as one`,
 
 	addAgencies: (count) => `insert into ${agencies} (agency_id) values ${rowsOfMarks(count, 1)} on conflict do nothing`,
-	paused: `select agency_id, paused_until, failures, reason from ${agencies} where failures > 0`,
+	paused: `select agency_id, paused_until, failures, reason, cause, since from ${agencies} where failures > 0`,
 	pause: `update ${agencies} set paused_until = case when failures >= $2 then greatest(paused_until, $1) else $1 end,
-			failures = greatest(failures, $2), reason = $3
+			failures = greatest(failures, $2), reason = $3, cause = $5,
+			since = case when failures = 0 then $6 else since end
 		where agency_id = $4 returning 1 as one`,
-	resume: `update ${agencies} set paused_until = 0, failures = 0, reason = null
+	resume: `update ${agencies} set paused_until = 0, failures = 0, reason = null, cause = null, since = null
 		where agency_id = $1 and failures > 0 returning 1 as one`,
 	probe: `update ${agencies} set paused_until = $1
 		where agency_id = $2 and paused_until = $3 and failures > 0 returning 1 as one`,
 
+	suspend: `update ${agencies} set suspended_reason = $2, suspended_by = $3, suspended_since = coalesce(suspended_since, $4)
+		where agency_id = $1 returning 1 as one`,
+	endSuspension: `update ${agencies} set suspended_since = null, suspended_reason = null, suspended_by = null
+		where agency_id = $1 and suspended_since is not null returning 1 as one`,
+	suspended: `select agency_id, suspended_since, suspended_reason, suspended_by from ${agencies} where suspended_since is not null`,
+	someQueues: `select max(id) as last, count(*) as count from (
+		select id from ${queues} where id > $1 and ($3::text = '' or agency_id = $3::text) order by id limit $2) as q1`,
+	wakeAgency: `update ${queues} set due_at = least(due_at, $1), revision = revision + 1
+		where id > $2 and id <= $3 and ($4::text = '' or agency_id = $4::text) returning 1 as one`,
+
+	beat: `insert into ${workers} (id, version, is_drain, started_at, seen_at) values ($1, $2, $3, ${clock}, ${clock})
+		on conflict (id) do update set seen_at = ${clock}`,
+	forgetSilent: `delete from ${workers} where seen_at < ${clock} - 86400000 returning 1 as one`,
+	leave: `delete from ${workers} where id = $1 returning 1 as one`,
+	workers: `select id, version, is_drain, ${clock} - started_at as age_ms, ${clock} - seen_at as silent_ms from ${workers}
+		order by seen_at desc limit 100`,
+	counts: countsOf({ texts, agencies }),
+	list: (state) =>
+		`select * from ${texts} where state = '${state}' and ($2::text = '' or agency_id = $2::text) order by next_at limit $1`,
+
 	worker: `select token, beat_at from ${worker} where one = 1`,
-	beat: `update ${worker} set beat_at = $1 where one = 1 and token = $2 returning 1 as one`,
+	keepLock: `update ${worker} set beat_at = $1 where one = 1 and token = $2 returning 1 as one`,
 	addWorker: `insert into ${worker} (one, token, host, pid, beat_at) values (1, $1, $2, 0, $3) on conflict do nothing`,
 	takeWorker: `update ${worker} set token = $1, host = $2, pid = 0, started_at = null, beat_at = $3
 		where one = 1 and token = $4 returning 1 as one`,
@@ -179,38 +195,79 @@ export function postgresStore(
 	const names = namesFrom(options, "postgresStore");
 	const { texts } = names;
 	const query = (sql: string, values: Value[]): Promise<Row[]> => retryLocked(() => database.query(sql, values));
-	const find = `select * from ${texts} where id = $1`;
+	const found = (ids: readonly (Value | undefined)[]): [sql: string, values: Value[]] => [
+		`select * from ${texts} where id in (${marks(ids.length)})`,
+		ids.map(String),
+	];
 	// An update would lock the row until the caller commits, and the worker would wait for it.
 	const insert = (
-		values: string,
-		from: string,
+		count: number,
+		from = "",
 	): string => `insert into ${texts} (${insertedColumns}, state, version, begun_at)
-		${values}, 'waiting', 0, ${moment} ${from} on conflict (id) do nothing returning *`;
-	/** PostgreSQL takes a value in a `select` as text if its type is not named. */
-	const typed = insertedColumns.split(", ").map((name, at) => `$${at + 1}::${numbers.test(name) ? "bigint" : "text"}`);
+		select given.*, 'waiting', 0, ${moment} from (values ${rowsOfMarks(count, types.length, typed)}) as given ${from}
+		on conflict (id) do nothing returning *`;
+	/** The rows of the texts that were there before. */
+	const others = (rows: readonly Value[][], stored: readonly Row[]): [sql: string, values: Value[]] | undefined => {
+		const ids = new Set(stored.map(({ id }) => id));
+		const missing = rows.flatMap(([id]) => (ids.has(id) ? [] : [id]));
+		return missing.length > 0 ? found(missing) : undefined;
+	};
+	const cancel = (reason: string, now: string): string =>
+		`update ${texts} set ${cancelled(reason, now, (one, other) => `${one} || ${other}`)}, arrived = 1 from proof where is_open`;
 	const isMeant = (count: number): string =>
 		`(id, unacknowledged) in (values ${rowsOfMarks(count, 2, (pair) => `(${pair.replace(/, (.*)/, ", cast($1 as bigint)")})`)})`;
+
+	async function insertIn(connection: Connection, rows: readonly Value[][]): Promise<Row[]> {
+		const stored = await proven(
+			connection,
+			rows.flat(),
+			(proof) => `with ${proof}, stored as (${insert(rows.length, "join proof on is_open")})
+				select proof.is_open, stored.* from proof left join stored on true`,
+		);
+		if (!stored) return refuseEnded("enqueue");
+		const known = stored.filter(({ id }) => id !== null);
+		const before = others(rows, known);
+		return before ? [...known, ...(await connection.query(...before))] : known;
+	}
+
 	return createSqlStore({
 		query,
 		change: async (sql, values) => (await query(sql, values)).length,
 		check: async () => refuseChanged(await query(typedRow, []), "pool", "postgresStore"),
 		migrate: () => migratePostgres(query, names),
-		async insert(values) {
-			const [stored] = await query(insert(`select ${typed}`, ""), values);
-			return stored ?? (await query(find, values.slice(0, 1)))[0];
+		async insert(rows) {
+			const stored = await query(insert(rows.length), rows.flat());
+			const before = others(rows, stored);
+			return before ? [...stored, ...(await query(...before))] : stored;
 		},
-		async insertIn(tx, values) {
+		insertIn: (tx, rows) => insertIn(transactionOf(tx, "postgres", "enqueue", pool), rows),
+		async supersedeIn(tx, values, { id, by, now }) {
 			const connection = transactionOf(tx, "postgres", "enqueue", pool);
+			const at = (count: number): string => `$${types.length + count}`;
+			const change = `${cancel("superseded", `${at(1)}::bigint`)} and id = ${at(2)} and state in ('waiting', 'held')
+				and agency_id = $2 and recipient = $3 and not exists (select 1 from ${texts} where id = $1)`;
+			// One statement, so that a commit that is not waited for comes before both, or after both.
+			const isFree = `is_open and (exists (select 1 from done) or not exists (select 1 from ${texts} where id = ${at(2)}
+				and recipient <> '' and (state in ${open} or agency_id <> $2 or recipient <> $3)))`;
 			const stored = await proven(
 				connection,
-				values,
-				(proof) => `with ${proof}, stored as (${insert(`select ${typed}`, "from proof where is_open")})
+				[...values, now, id],
+				(proof) => `with ${proof}, done as (${change} returning 1), stored as (${insert(1, `join proof on ${isFree}`)})
 					select proof.is_open, stored.* from proof left join stored on true`,
 			);
 			if (!stored) return refuseEnded("enqueue");
-			if (stored.id !== null) return stored;
-			const [known] = await connection.query(find, values.slice(0, 1));
-			return known ?? refuseEnded("enqueue");
+			const [row] = stored.filter((each) => each.id !== null);
+			return row ?? (await connection.query(...found([by])))[0];
+		},
+		async cancelIn(tx, id, now) {
+			const connection = transactionOf(tx, "postgres", "cancel", pool);
+			const change = `${cancel("requested", "$2::bigint")} and id = $1 and state in ${open}`;
+			const isDone = await proven(
+				connection,
+				[id, now],
+				(proof) => `with ${proof}, done as (${change} returning 1) select is_open from proof`,
+			);
+			return isDone ? (await connection.query(...found([id])))[0] : refuseEnded("cancel");
 		},
 		acknowledge: (values) =>
 			query(`update ${texts} set unacknowledged = null where ${isMeant(values.length / 2)}`, values),
@@ -229,6 +286,13 @@ export function postgresStore(
 }
 
 const numbers = /^(not_before|not_after|priority|created_at|since|next_at|ready_at)$/;
+/** PostgreSQL takes a value in a `select` as text if its type is not named. */
+const types = insertedColumns.split(", ").map((name) => (numbers.test(name) ? "bigint" : "text"));
+const typed = (row: string): string =>
+	`(${row
+		.split(", ")
+		.map((mark, at) => `${mark}::${types[at]}`)
+		.join(", ")})`;
 
 /** Disappears with the transaction that sets it. */
 const sign = "current_setting('messaging_conversations.tx', true)";
@@ -242,15 +306,15 @@ async function proven(
 	connection: Connection,
 	given: Value[],
 	statement: (proof: string) => string,
-): Promise<Row | undefined> {
+): Promise<Row[] | undefined> {
 	const values = [...given, crypto.randomUUID()];
 	const mark = `$${values.length}::text`;
 	const byNumber = `select is_open, case when not is_open then set_config('messaging_conversations.tx', concat(${sign}, ${mark}), true) end as mark
 		from (select pg_current_xact_id_if_assigned() is not null as is_open) as number`;
 	const byMark = `select coalesce(strpos(${sign}, ${mark}), 0) > 0 as is_open`;
 	for (const proof of [byNumber, byMark]) {
-		const [row] = await connection.query(statement(`proof as materialized (${proof})`), values);
-		if (row?.is_open === true) return row;
+		const rows = await connection.query(statement(`proof as materialized (${proof})`), values);
+		if (rows[0]?.is_open === true) return rows;
 	}
 	return undefined;
 }

@@ -4,7 +4,7 @@
  */
 import { type Band, bandOf, type ClaimOptions, type Lease, type OutboxStore, type StoredPause } from "../store.ts";
 import { inChunks, type Row, type Value } from "./connection.ts";
-import type { Statements } from "./statements.ts";
+import { bandsOf, type Statements, type Turns } from "./statements.ts";
 
 type Queues = Pick<
 	OutboxStore,
@@ -22,6 +22,8 @@ interface Run {
 const mostAgencies = 8;
 /** Other workers see the same queues, so each chooses among this many times as many as it takes. */
 const choice = 4;
+/** A claim that other workers are faster than looks again as often as this. */
+const mostTries = 4;
 const mostRows = 200;
 /** The newest texts are put into their queues first, because a person waits for them. Then the others, for this long. */
 const newest = 200;
@@ -35,6 +37,17 @@ const sharedHost = "several processes of a newer version";
 /** A worker of an earlier version gives a sign of life every 5 seconds. */
 const deadAfterMs = 30_000;
 const quietMs = 6_000;
+
+/** An agency whose turn it is. */
+interface Turn {
+	agencyId: string;
+	isSuspended: boolean;
+}
+
+const turnFrom = ({ agency_id, is_suspended }: Row): Turn => ({
+	agencyId: String(agency_id),
+	isSuspended: Number(is_suspended) > 0,
+});
 
 export function createQueues(statements: Statements, { query, change, readopt }: Run): Queues {
 	/** Agencies whose rows are there. */
@@ -98,8 +111,30 @@ export function createQueues(statements: Statements, { query, change, readopt }:
 		while ((await adopt(statements.oldest, atOnce)) === atOnce && performance.now() < end);
 	}
 
-	/** Takes those of the queues that nobody else has taken meanwhile. */
-	async function take(ids: readonly number[], { now, leaseMs }: ClaimOptions): Promise<Lease[]> {
+	/** Takes the turn of at most `most` agencies. Of several workers that see the same ones, each turn goes to one. */
+	async function takeTurns(turns: string, values: Value[], most: number): Promise<Turn[]> {
+		for (let tries = 0; tries < mostTries; tries++) {
+			const found = await query(turns, values);
+			if (found.length < 2) return found.map(turnFrom);
+			const taken: Turn[] = [];
+			for (const row of found) {
+				const turn = turnFrom(row);
+				if (taken.length < most && (await change(statements.serve, [turn.agencyId, Number(row.served_at)])) > 0)
+					taken.push(turn);
+			}
+			if (taken.length > 0) return taken;
+		}
+		return [];
+	}
+
+	/** Whether a person has suspended an agency, or everybody. */
+	async function isSuspended(agencyId: string): Promise<boolean> {
+		const rows = await query(statements.suspended, []);
+		return rows.some(({ agency_id }) => agency_id === "" || agency_id === agencyId);
+	}
+
+	/** Takes those of the queues that no other worker has taken meanwhile. */
+	async function take(ids: readonly number[], { now, leaseMs }: ClaimOptions, turn: readonly Turn[]): Promise<Lease[]> {
 		if (ids.length === 0) return [];
 		const token = crypto.randomUUID();
 		const list = ids.join(", ");
@@ -117,6 +152,7 @@ export function createQueues(statements: Statements, { query, change, readopt }:
 			band: Number(band) as Band,
 			revision: Number(revision),
 			token,
+			isSuspended: turn.some((each) => each.agencyId === String(agency_id) && each.isSuspended),
 		}));
 		return leases.sort((one, other) => ids.indexOf(one.id) - ids.indexOf(other.id));
 	}
@@ -125,25 +161,25 @@ export function createQueues(statements: Statements, { query, change, readopt }:
 		async claim(options) {
 			const { now, limit, each, isReading, without = [], probing } = options;
 			if (!isReading && probing === undefined) await adoptSome();
-			const bands: readonly Band[] = probing !== undefined ? [0, 1, 2, 3] : isReading ? [3] : [0, 1, 2];
+			const what: Turns = probing !== undefined ? "probe" : isReading ? "read" : "send";
 			const most = Math.min(limit, mostAgencies);
 			// One more, to know whether others wait for their turn.
-			const turns = statements.turns(bands, probing !== undefined, without.length, most + 1);
-			const found = probing
-				? [probing]
-				: (await query(turns, [now, ...without])).map(({ agency_id }) => String(agency_id));
-			const turn = found.slice(0, most);
-			if (turn.length === 0) return [];
-			const due = turn.flatMap((_, at) =>
-				bands.map((band) => `select * from (${statements.due(band, at, choice * each)}) as q${at}${band}`),
+			const turns = statements.turns(what, without.length, most + 1);
+			const turn = probing
+				? [{ agencyId: probing, isSuspended: await isSuspended(probing) }]
+				: await takeTurns(turns, [now, ...without], most);
+			const due = turn.flatMap((agency, at) =>
+				bandsOf(what, agency.isSuspended).map(
+					(band) => `select * from (${statements.due(band, at, choice * each)}) as q${at}${band}`,
+				),
 			);
-			const picked = chosen(await query(due.join(" union all "), [now, ...turn]), turn, bands, limit, each);
-			const served = [...new Set(picked.map(({ agency_id }) => String(agency_id)))];
-			// Others take the agencies after these meanwhile.
-			if (found.length > 1 && served.length > 0) await change(statements.serve(served.length), served);
+			if (due.length === 0) return [];
+			const ids = turn.map(({ agencyId }) => agencyId);
+			const picked = chosen(await query(due.join(" union all "), [now, ...ids]), ids, limit, each);
 			return take(
 				picked.map(({ id }) => Number(id)),
 				options,
+				turn,
 			);
 		},
 		watched: async (agencyId, now, limit) =>
@@ -152,7 +188,7 @@ export function createQueues(statements: Statements, { query, change, readopt }:
 			const [row] = await query(statements.worker, []);
 			const token = row && String(row.token);
 			if (token === shared) {
-				await change(statements.beat, [Date.now(), shared]);
+				await change(statements.keepLock, [Date.now(), shared]);
 				return true;
 			}
 			if (token !== undefined && isAlive(token, Number(row?.beat_at))) return false;
@@ -178,16 +214,19 @@ export function createQueues(statements: Statements, { query, change, readopt }:
 		},
 		paused: async () =>
 			(await query(statements.paused, [])).map(
-				({ agency_id, paused_until, failures, reason }): StoredPause => ({
+				({ agency_id, paused_until, failures, reason, cause, since }): StoredPause => ({
 					agencyId: String(agency_id),
 					until: Number(paused_until),
 					failures: Number(failures),
 					reason: String(reason),
+					cause: cause === null ? null : String(cause),
+					since: since === null ? null : Number(since),
 				}),
 			),
-		async pause({ agencyId, until, failures, reason }) {
+		async pause({ agencyId, until, failures, reason, cause, since }) {
 			await addAgencies([agencyId]);
-			await change(statements.pause, [Math.ceil(until), failures, reason, agencyId]);
+			const began = since === null ? null : Math.floor(since);
+			await change(statements.pause, [Math.ceil(until), failures, reason, agencyId, cause, began]);
 		},
 		async resume(agencyId) {
 			await change(statements.resume, [agencyId]);
@@ -197,16 +236,10 @@ export function createQueues(statements: Statements, { query, change, readopt }:
 }
 
 /** Of the queues that are due, the ones to take: urgent bands first, then the agencies in turn, one of each before a second one. */
-function chosen(
-	rows: readonly Row[],
-	turn: readonly string[],
-	bands: readonly Band[],
-	limit: number,
-	each: number,
-): Row[] {
+function chosen(rows: readonly Row[], turn: readonly string[], limit: number, each: number): Row[] {
 	const picked: Row[] = [];
 	const taken = new Map<string, number>();
-	for (const band of bands) {
+	for (const band of [0, 1, 2, 3]) {
 		const waiting = turn.map((agencyId) => {
 			const fitting = rows.filter((row) => Number(row.band) === band && String(row.agency_id) === agencyId);
 			// Other workers see the same ones. Among many, begin at a random place.

@@ -1,9 +1,8 @@
 /*
- * What a row means, and the names of stops.
+ * What a row means.
  */
-import { operationIdFrom } from "messaging-conversations";
 import { progressFrom } from "../progress.ts";
-import type { OpenText, OutboxText, Recipient } from "../text.ts";
+import type { OpenText, OutboxText } from "../text.ts";
 import type { Row, Value } from "./connection.ts";
 
 /** The columns that are numbers, which PostgreSQL gives as strings. */
@@ -22,14 +21,8 @@ export function textFrom(row: Row): OutboxText {
 }
 
 /** The row of a text that is open, with what stopped its recipient. */
-export function openTextFrom({ begun, lost_at, cancelled_at, ...row }: Row): OpenText {
-	return { ...textFrom(row), stoppedBy: stoppedBy(Number(begun), lost_at, cancelled_at) };
-}
-
-/** Which stop came after the text's transaction had begun. */
-function stoppedBy(begun: number, lostAt: unknown, cancelledAt: unknown): OpenText["stoppedBy"] {
-	if (cancelledAt !== null && begun <= Number(cancelledAt)) return "cancel";
-	return lostAt !== null && begun <= Number(lostAt) ? "drop" : null;
+export function openTextFrom({ begun, cancelled_at, ...row }: Row): OpenText {
+	return { ...textFrom(row), isStopped: cancelled_at !== null && Number(begun) <= Number(cancelled_at) };
 }
 
 /** What is on its way comes first, then what the service holds. */
@@ -42,17 +35,4 @@ export function savedValues(text: OutboxText): Value[] {
 	const { seq, version, state, reason, since, nextAt, readyAt, messageId, queueId, unacknowledged, progress } = text;
 	const values: Value[] = [seq, version, state, reason, since, nextAt, readyAt, messageId, queueId, unacknowledged];
 	return [...values, Number(progress.attempts > 0), JSON.stringify(progress)];
-}
-
-/**
- * The names under which stops are stored: of a text that was lost, once its row is gone, on MySQL at once; of `cancelAll` for the
- * recipient, and for the number in all agencies. They are hashes, and hold no number.
- */
-export async function stopNames({
-	agencyId = "",
-	to = "",
-}: Partial<Recipient>): Promise<[dropped: string, recipient: string, number: string]> {
-	const name = (agency: string) => operationIdFrom("stop", `agency ${agency}`, to);
-	const [recipient, number] = await Promise.all([name(agencyId), name("")]);
-	return [`dropped ${recipient}`, recipient, number];
 }

@@ -2,15 +2,20 @@
  * A store on a database that speaks SQL. The statements are in the file of the database; here is what they have in common: the
  * order in which they run, and what their rows mean.
  */
+
+import { refuse } from "../input.ts";
 import { bandOf, type OutboxStore } from "../store.ts";
-import type { OutboxText, Recipient } from "../text.ts";
+import { type NewText, notSuperseded, type OutboxText, type Recipient } from "../text.ts";
 import { inChunks, type Row, type Value } from "./connection.ts";
+import { createContactNames } from "./contact-names.ts";
 import { withoutValues } from "./database-error.ts";
 import { createFacts } from "./facts.ts";
+import { createOperations } from "./operations.ts";
 import { refuseChangedText } from "./plain-rows.ts";
 import { createQueues } from "./queues.ts";
-import { openTextFrom, rankOf, savedValues, stopNames, textFrom } from "./rows.ts";
-import type { Change, Database } from "./statements.ts";
+import { openTextFrom, rankOf, savedValues, textFrom } from "./rows.ts";
+import { schemaName, schemaVersion } from "./schema.ts";
+import type { Change, Database, Superseded } from "./statements.ts";
 
 /** A database takes some thousand values in one statement. */
 const mostAcknowledged = 1_000;
@@ -38,16 +43,6 @@ export function createSqlStore(database: Database): OutboxStore {
 		return count;
 	}
 
-	/** Keeps the stops of lost texts that are about to go, because a text that they stop may still be to come. */
-	async function keepStops(what: "erase" | "eraseOne" | "purge", values: Value[]): Promise<void> {
-		const { lost, keepStop } = statements;
-		if (!lost || !keepStop) return;
-		for (const { agency_id, recipient, stopped_at } of await query(lost[what], values)) {
-			const [dropped] = await stopNames({ agencyId: String(agency_id), to: String(recipient) });
-			await query(keepStop, [dropped, Number(stopped_at)]);
-		}
-	}
-
 	const isSettledUsed = async (): Promise<boolean> => (await query(statements.isSettledUsed, [])).length > 0;
 
 	let checked: Promise<unknown> | undefined;
@@ -60,6 +55,19 @@ export function createSqlStore(database: Database): OutboxStore {
 		return checked;
 	}
 
+	/** Nothing is awaited before the statement of a transaction, because a synchronous one ends before what is awaited. */
+	async function insertMany(texts: readonly NewText[], tx: unknown): Promise<OutboxText[]> {
+		const all = texts.map(insertedValues);
+		const inserted = tx === undefined ? check().then(() => database.insert(all)) : database.insertIn(tx, all);
+		const rows = new Map((await shielded(all.flat(), inserted)).map((row) => [String(row.id), row]));
+		return texts.map(({ id }) => {
+			const row = rows.get(id);
+			if (!row) throw new Error("The text was not stored.");
+			return textFrom(tx === undefined ? row : refuseChangedText(row));
+		});
+	}
+
+	const names = createContactNames(statements, query);
 	const queues = createQueues(statements, { query, change, readopt: () => changeTexts(statements.readopt, []) });
 	return {
 		...queues,
@@ -70,43 +78,43 @@ export function createSqlStore(database: Database): OutboxStore {
 		async migrate() {
 			await check();
 			await shielded([], database.migrate());
+			await query(statements.note, [schemaName, schemaVersion]);
 		},
 		async insert(text, tx) {
-			const { id, agencyId, to, body, subaccountId, consentLanguage, notBefore, notAfter, priority, createdAt } = text;
-			const readyAt = notBefore ?? 0;
-			const values: Value[] = [id, agencyId, to, body, subaccountId, consentLanguage, notBefore, notAfter, priority];
-			values.push(createdAt, createdAt, Math.max(createdAt, readyAt), readyAt, JSON.stringify(text.progress));
-			// Nothing is awaited before, because a synchronous transaction ends before what is awaited.
-			if (tx !== undefined) return textFrom(refuseChangedText(await shielded(values, database.insertIn(tx, values))));
-			await check();
-			const row = await shielded(values, database.insert(values));
-			if (!row) throw new Error("The text was not stored.");
-			return textFrom(row);
+			const { supersedes } = text.progress.given ?? {};
+			if (tx === undefined || supersedes === undefined) return (await insertMany([text], tx))[0] as OutboxText;
+			const { id, agencyId, to, createdAt } = text;
+			const values = insertedValues(text);
+			const old: Superseded = { id: supersedes, agencyId, to, by: id, now: createdAt };
+			const row = await shielded(values, database.supersedeIn(tx, values, old));
+			return textFrom(refuseChangedText(row ?? refuse("supersedes", notSuperseded, "enqueue")));
+		},
+		insertMany,
+		async cancelIn(id, now, tx) {
+			const row = await shielded([id], database.cancelIn(tx, id, now));
+			return row && textFrom(refuseChangedText(row));
 		},
 		find: async (id) => (await textsOf(statements.find, [id]))[0],
 		async open(recipient, limit, now) {
 			// The few that were attempted are ordered here, so that the database needs to sort nothing.
-			const values = [...whose(recipient), now, Math.max(limit, 10), ...(await stopNames(recipient))];
+			const values = [...whose(recipient), now, Math.max(limit, 10), ...(await names.stopsOf(recipient))];
 			const found = (await query(statements.open, values)).map(openTextFrom);
 			return found.sort((one, other) => rankOf(one) - rankOf(other)).slice(0, limit);
 		},
 		unfinished: (recipient) => textsOf(statements.unfinished, whose(recipient)),
 		followed: (recipient, now) => textsOf(statements.followed, [...whose(recipient), now]),
-		async save(text, { stops: isStop = false, unlessStopped: isGuarded = false, lease, leaseMs = 0 } = {}) {
-			const stops = isStop || isGuarded ? await stopNames(text) : ["", "", ""];
+		async save(text, { unlessStopped: isGuarded = false, lease, leaseMs = 0 } = {}) {
+			const stops = isGuarded ? await names.stopsOf(text) : ["", "", "", ""];
 			const isLeased = lease !== undefined;
 			const { id, token } = lease ?? { id: 0, token: "" };
-			if (isStop && statements.addStop) await change(statements.addStop, stops.slice(0, 1));
 			if (isLeased && statements.prolong && (await change(statements.prolong, [id, token, leaseMs])) === 0)
 				return false;
-			const options = [isStop, isGuarded, isLeased].map(Number);
-			const values = [...savedValues(text), ...whose(text), ...stops, id, token, leaseMs, ...options];
-			const count = await change(statements.save({ isStop, isGuarded, isLeased }), values);
-			if (isStop) await nextMoment();
-			return count > 0;
+			const options = [isGuarded, isLeased].map(Number);
+			const values = [...savedValues(text), id, token, leaseMs, ...options, ...stops];
+			return (await change(statements.save({ isGuarded, isLeased }), values)) > 0;
 		},
 		async stop(recipient) {
-			await query(statements.stop, (await stopNames(recipient)).slice(1, 2));
+			await query(statements.stop, (await names.stopsOf(recipient)).slice(0, 1));
 			await nextMoment();
 		},
 		async wake(recipient, now) {
@@ -125,9 +133,9 @@ export function createSqlStore(database: Database): OutboxStore {
 		claimed: async (recipient) =>
 			(await query(statements.claimed, whose(recipient))).map((row) => String(row.message_id)),
 		byMessage: async (messageId) => (await textsOf(statements.byMessage, [messageId]))[0],
-		async unacknowledged(limit) {
+		async unacknowledged(limit, { held = false } = {}) {
 			if (!(await isSettledUsed())) await query(statements.useSettled, []);
-			return textsOf(statements.unacknowledged, [limit]);
+			return textsOf(statements.unacknowledged(held), [limit]);
 		},
 		async acknowledge(changes, tx) {
 			// All statements begin here, because what is awaited is not part of a synchronous transaction.
@@ -140,16 +148,24 @@ export function createSqlStore(database: Database): OutboxStore {
 		async erase(which) {
 			const [what, values]: ["erase" | "eraseOne", Value[]] =
 				"id" in which ? ["eraseOne", [which.id]] : ["erase", whose(which)];
-			await keepStops(what, values);
 			for (const statement of statements[what]) await changeTexts(statement, values);
 			if (what === "erase") await change(statements.removeQueues, values);
 		},
 		async purge(before) {
-			await keepStops("purge", [before]);
 			return changeTexts(statements.purge(await isSettledUsed()), [before]);
 		},
-		...createFacts(statements, { query }),
+		restored: ({ from, to }) => changeTexts(statements.restored, [`,"restored":${JSON.stringify({ from, to })}}`]),
+		...createFacts(statements, names, { query }),
+		...createOperations(statements, { query, change }),
 	};
+}
+
+/** The values of {@link insertedColumns}. */
+function insertedValues(text: NewText): Value[] {
+	const { id, agencyId, to, body, subaccountId, consentLanguage, notBefore, notAfter, priority, createdAt } = text;
+	const readyAt = notBefore ?? 0;
+	const given: Value[] = [id, agencyId, to, body, subaccountId, consentLanguage, notBefore, notAfter, priority];
+	return [...given, createdAt, createdAt, Math.max(createdAt, readyAt), readyAt, JSON.stringify(text.progress)];
 }
 
 /** Waits until a transaction that begins has a later time than the stop: the clock of PGlite counts milliseconds. */

@@ -20,7 +20,6 @@ const addedColumns = [
 	"priority bigint not null default 0",
 	"attempted bigint not null default 0",
 	"begun_at bigint not null default 0",
-	"stopped_at bigint",
 	"unacknowledged bigint",
 	// 1 until a worker has put it into its queue. Texts of an earlier version have it too.
 	"arrived bigint default 1",
@@ -40,9 +39,19 @@ const indexes = {
 	sent: "(agency_id, recipient, seq) where message_id is not null",
 	message: "(message_id) where message_id is not null",
 	ended: "(since) where next_at is null",
-	stopped: "(recipient, agency_id) where stopped_at is not null",
 	unacknowledged: "(since, seq) where unacknowledged is not null",
+	// SQLite sees of an `or` alone that one of these states is in it.
+	health: "(state, next_at) where state = 'waiting' or state = 'sending' or state = 'held' or state = 'unknown'",
 };
+
+/** The columns of the agencies that came later: why and since when one is paused, and a person's suspension. */
+const agencyColumns = [
+	"cause text",
+	"since bigint",
+	"suspended_since bigint",
+	"suspended_reason text",
+	"suspended_by text",
+];
 
 /** Those of version 0.2. */
 const formerIndexes = ["due", "lane", "recipient"];
@@ -57,7 +66,7 @@ const conversions = [
 ];
 
 export async function migrateSqlite(query: Query, names: Names): Promise<void> {
-	const { texts, worker, stops, queues, agencies } = names;
+	const { texts, worker, workers, stops, queues, agencies } = names;
 	const find = "select 1 as found from sqlite_master where lower(name) = lower($1)";
 	const { run, exists, create, missing } = createMigration(query, find);
 
@@ -83,10 +92,16 @@ export async function migrateSqlite(query: Query, names: Names): Promise<void> {
 	await create(
 		agencies,
 		`create table if not exists ${agencies} (agency_id text primary key, served_at bigint not null default 0,
-			paused_until bigint not null default 0, failures bigint not null default 0, reason text)`,
+			paused_until bigint not null default 0, failures bigint not null default 0, reason text, ${agencyColumns.join(", ")})`,
+	);
+	await create(
+		workers,
+		`create table if not exists ${workers} (id text primary key, version text not null, is_drain bigint not null,
+			started_at bigint not null, seen_at bigint not null)`,
 	);
 	await addColumns(texts, addedColumns);
 	await addColumns(worker, ["started_at bigint"]);
+	await addColumns(agencies, agencyColumns);
 	const former: string[] = [];
 	for (const name of formerIndexes) if (await exists(`${texts}_${name}`)) former.push(name);
 	if (former.length > 0) for (const change of conversions) await run(`update ${texts} set ${change}`);

@@ -8,7 +8,17 @@ import { plainRow, refuseChanged } from "./plain-rows.ts";
 import { retryLocked } from "./retry.ts";
 import { createSqlStore } from "./sql.ts";
 import { migrateSqlite } from "./sqlite-tables.ts";
-import { insertedColumns, marks, open, rowsOfMarks, type Statements } from "./statements.ts";
+import {
+	cancelled,
+	countsOf,
+	insertedColumns,
+	isClaimable,
+	isFreeToSend,
+	marks,
+	open,
+	rowsOfMarks,
+	type Statements,
+} from "./statements.ts";
 
 /** One connection writes at a time, so that the order of arrival is that of the transactions. A stop counts in it. */
 const moment = (texts: string): string => `coalesce((select seq from sqlite_sequence where name = '${texts}'), 0)`;
@@ -16,14 +26,11 @@ const moment = (texts: string): string => `coalesce((select seq from sqlite_sequ
 const clock = "cast((julianday('now') - 2440587.5) * 86400000 as integer)";
 const isFree = `(lease_until is null or lease_until <= ${clock})`;
 
-const statements = ({ texts, stops, queues, agencies, worker }: Names): Statements => ({
+const statements = ({ texts, stops, queues, agencies, worker, workers }: Names): Statements => ({
 	find: `select * from ${texts} where id = $1`,
 	byMessage: `select * from ${texts} where message_id = $1`,
 	open: `select t.*, seq as begun,
-			(select max(stopped_at) from (
-				select stopped_at from ${texts} where recipient = $1 and agency_id = $2 and stopped_at is not null
-				union all select stopped_at from ${stops} where name = $5) as stop) as lost_at,
-			(select max(stopped_at) from ${stops} where name in ($6, $7)) as cancelled_at
+			(select max(stopped_at) from ${stops} where name in ($5, $6, $7, $8)) as cancelled_at
 		from ${texts} t
 		where recipient = $1 and agency_id = $2 and next_at is not null and state in ${open}
 			and (attempted = 1 or ready_at <= $3)
@@ -36,24 +43,18 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 		where recipient = $1 and agency_id = $2 and next_at > $3 order by next_at limit 1`,
 	claimed: `select message_id from ${texts}
 		where recipient = $1 and agency_id = $2 and message_id is not null order by seq desc limit 100`,
-	unacknowledged: `select * from ${texts} where unacknowledged is not null order by since, seq limit $1`,
+	unacknowledged: (withHeld) => `select * from ${texts}
+		where unacknowledged is not null and state not in ${withHeld ? "('waiting', 'sending')" : open} order by since, seq limit $1`,
 	prolong: `update ${queues} set lease_until = ${clock} + $3 where id = $1 and token = $2 returning 1 as one`,
 	save: ({
-		isStop,
 		isGuarded,
 		isLeased,
 	}) => `update ${texts} set state = $3, reason = $4, since = $5, next_at = $6, ready_at = $7,
 			message_id = $8, queue_id = $9, unacknowledged = $10, attempted = $11, progress = $12, version = version + 1
-			${isLeased ? ", arrived = null" : ""} ${isStop ? `, stopped_at = ${moment(texts)}` : ""}
+			${isLeased ? ", arrived = null" : ""}
 		where seq = $1 and version = $2
-			${isLeased ? `and exists (select 1 from ${queues} where id = $18 and token = $19)` : ""}
-			${
-				isGuarded
-					? `and seq > coalesce((select max(stopped_at) from (
-				select stopped_at from ${texts} where recipient = $13 and agency_id = $14 and stopped_at is not null
-				union all select stopped_at from ${stops} where name in ($15, $16, $17)) as stop), -1)`
-					: ""
-			}
+			${isLeased ? `and exists (select 1 from ${queues} where id = $13 and token = $14) and ${isFreeToSend(texts, agencies)}` : ""}
+			${isGuarded ? `and seq > coalesce((select max(stopped_at) from ${stops} where name in ($18, $19, $20, $21)), -1)` : ""}
 		returning 1 as one`,
 	stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment(texts)}) on conflict (name) do update set stopped_at = ${moment(texts)}`,
 	key: `select stopped_at from ${stops} where name = 'key'`,
@@ -77,6 +78,8 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 		returning 1 as one`,
 	recoverQueues: `update ${queues} set due_at = min(due_at, $1), band = min(band, 1), revision = revision + 1 returning 1 as one`,
 	recoverPauses: `update ${agencies} set paused_until = $1 where failures > 0 and paused_until > $1 returning 1 as one`,
+	restored: `update ${texts} set progress = substr(progress, 1, length(progress) - 1) || $1, version = version + 1, arrived = 1
+		where state in ${open} and next_at is not null returning 1 as one`,
 	readopt: `update ${texts} set arrived = 1 where next_at is not null and arrived is null returning 1 as one`,
 	erase: [
 		`update ${texts} set recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
@@ -91,17 +94,6 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 	purge: (keepsUnacknowledged) => `delete from ${texts}
 		where next_at is null and since < $1 and recipient <> '' ${keepsUnacknowledged ? "and unacknowledged is null" : ""}
 		returning 1 as one`,
-	lost: {
-		erase: `select agency_id, recipient, max(stopped_at) as stopped_at from ${texts}
-			where recipient = $1 and ($2 = '' or agency_id = $2) and stopped_at is not null and state not in ${open}
-			group by agency_id, recipient`,
-		eraseOne: `select agency_id, recipient, stopped_at from ${texts}
-			where id = $1 and stopped_at is not null and state not in ${open}`,
-		purge: `select agency_id, recipient, max(stopped_at) as stopped_at from ${texts}
-			where next_at is null and since < $1 and recipient <> '' and stopped_at is not null group by agency_id, recipient`,
-	},
-	keepStop: `insert into ${stops} as kept (name, stopped_at) values ($1, $2)
-		on conflict (name) do update set stopped_at = excluded.stopped_at where excluded.stopped_at > kept.stopped_at`,
 	isSettledUsed: `select 1 as found from ${stops} where name = 'settled'`,
 	useSettled: `insert into ${stops} (name, stopped_at) values ('settled', 0) on conflict (name) do nothing`,
 
@@ -116,18 +108,19 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 	removeQueues: `delete from ${queues} where recipient = $1 and ($2 = '' or agency_id = $2) and not exists (
 			select 1 from ${texts} t where t.recipient = ${queues}.recipient and t.agency_id = ${queues}.agency_id and t.next_at is not null)
 		returning 1 as one`,
-	turns: (bands, isProbing, without, limit) => {
+	turns: (what, without, limit) => {
 		const isDue = (band: number): string => `exists (select 1 from ${queues} q
 			where q.agency_id = a.agency_id and band = ${band} and due_at <= $1 and ${isFree})`;
 		const isHealthy = `and failures = 0
 			and not exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.failures > 0)`;
-		return `select agency_id from ${agencies} a
-			where agency_id <> '' ${isProbing ? "" : isHealthy} ${without > 0 ? `and agency_id not in (${marks(without, 2)})` : ""}
-				and (${bands.map(isDue).join(" or ")})
-			order by ${bands.includes(0) ? `case when ${isDue(0)} then 0 else 1 end,` : ""} served_at limit ${limit}`;
+		const isSuspended = `(a.suspended_since is not null
+			or exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.suspended_since is not null))`;
+		return `select agency_id, served_at, case when ${isSuspended} then 1 else 0 end as is_suspended from ${agencies} a
+			where agency_id <> '' ${what === "probe" ? "" : isHealthy} ${without > 0 ? `and agency_id not in (${marks(without, 2)})` : ""}
+				and ${isClaimable(what, isSuspended, isDue)}
+			order by ${what === "read" ? "" : `case when ${isDue(0)} then 0 else 1 end,`} served_at limit ${limit}`;
 	},
-	serve: (count) => `update ${agencies} set served_at = ${clock}
-		where agency_id in (${marks(count)}) returning 1 as one`,
+	serve: `update ${agencies} set served_at = max(${clock}, served_at + 1) where agency_id = $1 and served_at = $2 returning 1 as one`,
 	due: (band, at, limit) => `select id, agency_id, band, due_at from ${queues}
 		where agency_id = $${at + 2} and band = ${band} and due_at <= $1 and ${isFree} order by due_at limit ${limit}`,
 	take: (ids) => `update ${queues} set token = $1, lease_until = ${clock} + $3
@@ -148,21 +141,45 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 		where id = $1 and token = $2 returning 1 as one`,
 
 	addAgencies: (count) => `insert into ${agencies} (agency_id) values ${rowsOfMarks(count, 1)} on conflict do nothing`,
-	paused: `select agency_id, paused_until, failures, reason from ${agencies} where failures > 0`,
+	paused: `select agency_id, paused_until, failures, reason, cause, since from ${agencies} where failures > 0`,
 	pause: `update ${agencies} set paused_until = case when failures >= $2 then max(paused_until, $1) else $1 end,
-			failures = max(failures, $2), reason = $3
+			failures = max(failures, $2), reason = $3, cause = $5,
+			since = case when failures = 0 then $6 else since end
 		where agency_id = $4 returning 1 as one`,
-	resume: `update ${agencies} set paused_until = 0, failures = 0, reason = null
+	resume: `update ${agencies} set paused_until = 0, failures = 0, reason = null, cause = null, since = null
 		where agency_id = $1 and failures > 0 returning 1 as one`,
 	probe: `update ${agencies} set paused_until = $1
 		where agency_id = $2 and paused_until = $3 and failures > 0 returning 1 as one`,
 
+	suspend: `update ${agencies} set suspended_reason = $2, suspended_by = $3, suspended_since = coalesce(suspended_since, $4)
+		where agency_id = $1 returning 1 as one`,
+	endSuspension: `update ${agencies} set suspended_since = null, suspended_reason = null, suspended_by = null
+		where agency_id = $1 and suspended_since is not null returning 1 as one`,
+	suspended: `select agency_id, suspended_since, suspended_reason, suspended_by from ${agencies} where suspended_since is not null`,
+	someQueues: `select max(id) as last, count(*) as count from (
+		select id from ${queues} where id > $1 and ($3 = '' or agency_id = $3) order by id limit $2) as q1`,
+	wakeAgency: `update ${queues} set due_at = min(due_at, $1), revision = revision + 1
+		where id > $2 and id <= $3 and ($4 = '' or agency_id = $4) returning 1 as one`,
+
+	beat: `insert into ${workers} (id, version, is_drain, started_at, seen_at) values ($1, $2, $3, ${clock}, ${clock})
+		on conflict (id) do update set seen_at = ${clock}`,
+	forgetSilent: `delete from ${workers} where seen_at < ${clock} - 86400000 returning 1 as one`,
+	leave: `delete from ${workers} where id = $1 returning 1 as one`,
+	workers: `select id, version, is_drain, ${clock} - started_at as age_ms, ${clock} - seen_at as silent_ms from ${workers}
+		order by seen_at desc limit 100`,
+	counts: countsOf({ texts, agencies }),
+	list: (state) =>
+		`select * from ${texts} where state = '${state}' and ($2 = '' or agency_id = $2) order by next_at limit $1`,
+
 	worker: `select token, beat_at from ${worker} where one = 1`,
-	beat: `update ${worker} set beat_at = $1 where one = 1 and token = $2 returning 1 as one`,
+	keepLock: `update ${worker} set beat_at = $1 where one = 1 and token = $2 returning 1 as one`,
 	addWorker: `insert into ${worker} (one, token, host, pid, beat_at) values (1, $1, $2, 0, $3) on conflict do nothing`,
 	takeWorker: `update ${worker} set token = $1, host = $2, pid = 0, started_at = null, beat_at = $3
 		where one = 1 and token = $4 returning 1 as one`,
 });
+
+/** The values of a new text. */
+const width = insertedColumns.split(", ").length;
 
 /** How long a statement waits by itself while another process writes, in milliseconds: as better-sqlite3 does. */
 const busyMs = 5_000;
@@ -202,10 +219,19 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient | AnyQueryable, op
 	// Whatever ran on the connection while a transaction of the caller is open would become part of it.
 	const query = (sql: string, values: Value[]): Promise<Row[]> =>
 		retryLocked(() => (database.isTransaction() === true ? undefined : run(sql, values)));
-	// Gives the row in the same statement: a second one would come after the end of a synchronous transaction.
-	const insert = `insert into ${texts} (${insertedColumns}, state, version, begun_at)
-		values (${marks(insertedColumns.split(", ").length)}, 'waiting', 0, 0)
+	// Gives the rows in the same statement: a second one would come after the end of a synchronous transaction.
+	const insert = (from: string): string => `insert into ${texts} (${insertedColumns}, state, version, begun_at) ${from}
 		on conflict (id) do update set id = excluded.id returning *`;
+	const insertAll = (count: number): string =>
+		insert(`values ${rowsOfMarks(count, width, (row) => `(${row}, 'waiting', 0, 0)`)}`);
+	const find = `select * from ${texts} where id = $1`;
+	const cancel = (reason: string): string =>
+		`update ${texts} set ${cancelled(reason, "$2", (one, other) => `${one} || ${other}`)}, arrived = 1`;
+	/** old text, now; new text, its agency, recipient */
+	const supersede = `${cancel("superseded")} where id = $1 and state in ('waiting', 'held')
+		and agency_id = $4 and recipient = $5 and not exists (select 1 from ${texts} where id = $3)`;
+	const insertUnlessSending = insert(`select ${marks(width)}, 'waiting', 0, 0 where not exists (select 1 from ${texts}
+		where id = $${width + 1} and (state = 'sending' or recipient <> '' and (agency_id <> $2 or recipient <> $3)))`);
 	const acknowledge = (values: Value[]): string => `update ${texts} set unacknowledged = null
 		where (id, unacknowledged) in (values ${rowsOfMarks(values.length / 2, 2)}) returning seq`;
 
@@ -215,10 +241,27 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient | AnyQueryable, op
 		change: async (sql, values) => (await query(sql, values)).length,
 		check: async () => refuseChanged(await query(plainRow, []), "db", "sqliteStore"),
 		migrate: () => migrateSqlite(query, names),
-		insert: async (values) => (await query(insert, values))[0],
-		async insertIn(tx, values) {
-			const rows = await transactionOf(tx, "sqlite", "enqueue").queryIfOpen?.(insert, values);
-			return rows?.[0] ?? refuseEnded("enqueue");
+		insert: (rows) => query(insertAll(rows.length), rows.flat()),
+		async insertIn(tx, rows) {
+			const { queryIfOpen } = transactionOf(tx, "sqlite", "enqueue");
+			return (await queryIfOpen?.(insertAll(rows.length), rows.flat())) ?? refuseEnded("enqueue");
+		},
+		async supersedeIn(tx, values, { id, agencyId, to, by, now }) {
+			const { queryIfOpen } = transactionOf(tx, "sqlite", "enqueue");
+			// Both begin before anything is awaited.
+			const [changed, rows] = await Promise.all([
+				queryIfOpen?.(supersede, [id, now, by, agencyId, to]),
+				queryIfOpen?.(insertUnlessSending, [...values, id]),
+			]);
+			return changed && rows ? rows[0] : refuseEnded("enqueue");
+		},
+		async cancelIn(tx, id, now) {
+			const { queryIfOpen } = transactionOf(tx, "sqlite", "cancel");
+			const [changed, rows] = await Promise.all([
+				queryIfOpen?.(`${cancel("requested")} where id = $1 and state in ${open}`, [id, now]),
+				queryIfOpen?.(find, [id]),
+			]);
+			return changed && rows ? rows[0] : refuseEnded("cancel");
 		},
 		acknowledge: (values) => query(acknowledge(values), values),
 		async acknowledgeIn(tx, values) {

@@ -1,5 +1,5 @@
-import type { Band } from "../store.ts";
-import { unfinished } from "../text.ts";
+import type { Band, ListedState } from "../store.ts";
+import { type Recipient, unfinished } from "../text.ts";
 import type { Row, Value } from "./connection.ts";
 
 /** What a database does for a store. `query` and `change` take a statement with `$1`, `$2`, … for its values. */
@@ -12,13 +12,19 @@ export interface Database {
 	check: () => Promise<unknown>;
 	/** Creates the tables, and brings older ones up to date. */
 	migrate: () => Promise<unknown>;
-	/** Stores a text, or finds the one that has its id. The values are those of {@link insertedColumns}. */
-	insert: (values: Value[]) => Promise<Row | undefined>;
+	/** Stores texts, or finds those that have their ids. Each has the values of {@link insertedColumns}. */
+	insert: (texts: Value[][]) => Promise<Row[]>;
 	/**
 	 * The same in the caller's open transaction. The statement that proves the transaction begins before this returns. Throws
 	 * `PartnerInvalidInput` if it cannot prove that what it stores disappears with the transaction.
 	 */
-	insertIn: (tx: unknown, values: Value[]) => Promise<Row>;
+	insertIn: (tx: unknown, texts: Value[][]) => Promise<Row[]>;
+	/**
+	 * The same for one text that takes the place of another one, unless that is being sent: then it stores nothing, and gives none.
+	 */
+	supersedeIn: (tx: unknown, text: Value[], old: Superseded) => Promise<Row | undefined>;
+	/** Cancels a text in the caller's open transaction, with the same proof, and gives its row. */
+	cancelIn: (tx: unknown, id: string, now: number) => Promise<Row | undefined>;
 	/** Acknowledges changes in the caller's open transaction, with the same proof. The values are ids, each with its revision. */
 	acknowledgeIn: (tx: unknown, values: Value[]) => Promise<unknown>;
 	/** Acknowledges changes. */
@@ -33,23 +39,42 @@ export interface Database {
  */
 export type Change = string | { keys: string; change: string };
 
+/** A text whose place another one takes. */
+export interface Superseded extends Recipient {
+	id: string;
+	/** The text that takes its place. */
+	by: string;
+	now: number;
+}
+
 /** What `save` does beside the change of the row. */
 export interface SaveOptions {
-	/** It stops the recipient. */
-	isStop: boolean;
 	/** It changes nothing if the recipient was stopped. */
 	isGuarded: boolean;
 	/** It changes nothing if the lease is lost, and prolongs it. */
 	isLeased: boolean;
 }
 
-/** The statements of a database, each with its values. An agency that is empty stands for all agencies. */
+/** Whether a worker looks for texts to send, for what is only to be read, or for one queue to try while everybody is paused. */
+export type Turns = "send" | "read" | "probe";
+
+/**
+ * Which bands of an agency are claimed. While a person has suspended it, all its queues are only read: what was sent is followed,
+ * and what is too old expires.
+ */
+export function bandsOf(what: Turns, isSuspended: boolean): readonly Band[] {
+	if (what === "read") return isSuspended ? [0, 1, 2, 3] : [3];
+	if (what === "probe") return isSuspended ? [3] : [0, 1, 2, 3];
+	return isSuspended ? [] : [0, 1, 2];
+}
+
+/** The statements of a database, each with its values. An empty agency means all agencies. */
 export interface Statements {
 	/** id */
 	find: string;
 	/** message id */
 	byMessage: string;
-	/** recipient, agency, now, limit; names of the stops: of a lost text, of the recipient, of the number */
+	/** recipient, agency, now, limit; names of the recipient's stops, four */
 	open: string;
 	/** recipient, agency */
 	unfinished: string;
@@ -60,14 +85,12 @@ export interface Statements {
 	/** recipient, agency */
 	claimed: string;
 	/** limit */
-	unacknowledged: string;
+	unacknowledged: (withHeld: boolean) => string;
 	/**
 	 * seq, version, state, reason, since, nextAt, readyAt, messageId, queueId, unacknowledged, whether it was attempted, progress;
-	 * recipient, agency; names of the stops as in `open`; lease, token, its length; the three options
+	 * lease, token, its length; the two options; names of the stops as in `open`
 	 */
 	save: (options: SaveOptions) => string;
-	/** Before a `save` that stops: name of the stop */
-	addStop?: string;
 	/** Before a `save` with a lease: lease, token, its length */
 	prolong?: string;
 	/** name */
@@ -89,16 +112,14 @@ export interface Statements {
 	recoverPauses: string;
 	/** Puts every unfinished text into its queue again. */
 	readopt: Change;
+	/** the mark, as the end of a JSON object */
+	restored: Change;
 	/** recipient, agency */
 	erase: Change[];
 	/** id */
 	eraseOne: Change[];
 	/** before */
 	purge: (keepsUnacknowledged: boolean) => Change;
-	/** The stops of lost texts in rows that go: those of `erase`, `eraseOne` and `purge`. Absent where they are kept apart. */
-	lost?: { erase: string; eraseOne: string; purge: string };
-	/** name, moment */
-	keepStop?: string;
 	/** Whether `settled` is used. */
 	isSettledUsed: string;
 	useSettled: string;
@@ -111,10 +132,10 @@ export interface Statements {
 	adopted: (seqs: string) => string;
 	/** recipient, agency */
 	removeQueues: string;
-	/** Agencies with a queue that is due. now, agencies to leave out */
-	turns: (bands: readonly Band[], isProbing: boolean, without: number, limit: number) => string;
-	/** agencies */
-	serve: (count: number) => string;
+	/** Agencies with a queue that is due, and whether they are suspended. now, agencies to leave out */
+	turns: (what: Turns, without: number, limit: number) => string;
+	/** agency, the time of its last turn */
+	serve: string;
 	/** The queues of one agency that are due. now, agencies, of which it is the one at `at` */
 	due: (band: Band, at: number, limit: number) => string;
 	/** token, now, length of the lease */
@@ -133,17 +154,38 @@ export interface Statements {
 	/** agencies */
 	addAgencies: (count: number) => string;
 	paused: string;
-	/** until, failures, reason, agency */
+	/** until, failures, reason, agency, cause, since */
 	pause: string;
 	/** agency */
 	resume: string;
 	/** until, agency, from */
 	probe: string;
 
+	/** agency, reason, by, since */
+	suspend: string;
+	/** agency */
+	endSuspension: string;
+	suspended: string;
+	/** The next queues of an agency: id of the last one before, limit, agency */
+	someQueues: string;
+	/** now, the ids that the queues lie between, agency */
+	wakeAgency: string;
+
+	/** id, version, whether it drains */
+	beat: string;
+	forgetSilent: string;
+	/** id */
+	leave: string;
+	workers: string;
+	/** now, limit */
+	counts: string;
+	/** limit, agency */
+	list: (state: ListedState) => string;
+
 	/** The lock of the earlier versions. */
 	worker: string;
 	/** now, token */
-	beat: string;
+	keepLock: string;
 	/** token, host, now */
 	addWorker: string;
 	/** token, host, now, token of before */
@@ -157,6 +199,30 @@ export const insertedColumns =
 /** The states that keep the contact's next text back, in SQL. */
 export const open: string = `('${unfinished.join("', '")}')`;
 
+/** The columns of a text that is cancelled in a transaction. */
+const cancelledColumns = ["since", "next_at", "unacknowledged", "reason", "progress", "version", "state"] as const;
+
+/**
+ * The change of a text that is cancelled in a transaction. One that was never requested ends. One that was is marked, and a worker
+ * ends it, because only its record shows whether it may have been sent. The state comes last: MySQL reads it as it has just been set.
+ *
+ * @param concat of two strings
+ */
+export function cancelled(reason: string, now: string, concat: (one: string, other: string) => string): string {
+	// What was restored from a backup may have been sent, which the worker finds out.
+	const isUnsent = `state = 'waiting' and attempted = 0 and progress not like '%"restored":{%'`;
+	const changes: Record<(typeof cancelledColumns)[number], string> = {
+		since: `case when ${isUnsent} then ${now} else since end`,
+		next_at: `case when ${isUnsent} then null when state = 'waiting' then ${now} else next_at end`,
+		unacknowledged: `case when ${isUnsent} or state = 'held' then version + 1 else unacknowledged end`,
+		reason: `case when ${isUnsent} then '${reason}' else reason end`,
+		progress: concat(`'{"cancelRequested":true,'`, "substr(progress, 2)"),
+		version: "version + 1",
+		state: `case when ${isUnsent} then 'cancelled' else state end`,
+	};
+	return cancelledColumns.map((name) => `${name} = ${changes[name]}`).join(", ");
+}
+
 /** `$from`, … for a number of values. */
 export function marks(count: number, from = 1): string {
 	return Array.from({ length: count }, (_, at) => `$${at + from}`).join(", ");
@@ -165,4 +231,54 @@ export function marks(count: number, from = 1): string {
 /** The values of rows of a number of columns each. */
 export function rowsOfMarks(count: number, columns: number, each = (marks: string): string => `(${marks})`): string {
 	return Array.from({ length: count }, (_, at) => each(marks(columns, columns * at + 1))).join(", ");
+}
+
+/** Whether an agency of `turns` has a queue that may be claimed. */
+export function isClaimable(what: Turns, isSuspended: string, isDue: (band: Band) => string): string {
+	const any = (bands: readonly Band[]): string => bands.map(isDue).join(" or ");
+	if (what === "send") return `not ${isSuspended} and (${any([0, 1, 2])})`;
+	if (what === "read") return `(${any([3])} or (${isSuspended} and (${any([0, 1, 2])})))`;
+	return `(${any([3])} or (not ${isSuspended} and (${any([0, 1, 2])})))`;
+}
+
+/** A text that could not be sent: it was requested, a try failed, or the agency's settings keep it back. In quiet hours it just waits. */
+const wasTried = `(coalesce(reason, '') <> 'quiet_hours' and (attempted = 1 or progress not like '%"failures":0%'
+	or reason in ('consent_unavailable', 'language_required', 'language_unavailable')))`;
+
+/**
+ * Counts texts by their state, each at most `$2` times. Also those of agencies that nobody has suspended that are due at `$1`, that
+ * were due before and are tried again later, and that are being sent again, or since before `$3`.
+ */
+export function countsOf({ texts, agencies }: { texts: string; agencies: string }, index = ""): string {
+	const some = (condition: string, columns = "*"): string =>
+		`select ${columns} from ${texts} ${index} where ${condition} order by next_at limit $2`;
+	const states = [...unfinished, "unknown"].map(
+		(state, at) =>
+			`select '${state}' as state, count(*) as count, min(next_at) as oldest
+			from (${some(`state = '${state}'`, "next_at")}) as q${at}`,
+	);
+	// One that is tried again is late since it was first due, also at the moment of a try.
+	const first = "case when ready_at > created_at then ready_at else created_at end";
+	const since = `case when ${wasTried} then ${first} else next_at end`;
+	const isRepeat = `progress not like '%"attempts":1,%'`;
+	const late = [
+		["due", "state = 'waiting' and next_at <= $1", "1 = 1", since],
+		["again", "state = 'waiting' and next_at > $1", `ready_at <= $1 and ${wasTried}`, since],
+		[
+			"stuck",
+			"state = 'sending'",
+			`(${isRepeat} or since <= $3)`,
+			`case when ${isRepeat} then ${first} else since end`,
+		],
+	].map(
+		([name, found = "", fits, from], at) =>
+			`select '${name}' as state, count(*) as count, min(${from}) as oldest
+			from (${some(found)}) as q${7 + at} where ${fits} and ${isFreeToSend(`q${7 + at}`, agencies)}`,
+	);
+	return [...states, ...late].join(" union all ");
+}
+
+/** That neither the agency of the text that is changed nor everything is suspended. */
+export function isFreeToSend(texts: string, agencies: string): string {
+	return `not exists (select 1 from ${agencies} a where a.agency_id in ('', ${texts}.agency_id) and a.suspended_since is not null)`;
 }

@@ -40,6 +40,23 @@ function begin(store: OutboxStore, text: OutboxText, lease: Lease): Promise<bool
 
 export const claimChecks: Check[] = [
 	{
+		title: "of two claims at the same moment each takes the turn of another agency",
+		async run(given) {
+			const agencies = ["agy_1", "agy_2"];
+			const texts = agencies.flatMap((agencyId) =>
+				["+447700900101", "+447700900102", "+447700900103", "+447700900104"].map((to) =>
+					textOf(`${agencyId} ${to}`, { agencyId, to }),
+				),
+			);
+			const store = await given(...texts);
+			const options = { now: noon, limit: 1, each: 1, leaseMs: 1_000, isReading: false };
+			for (let round = 0; round < 3; round++) {
+				const leases = (await Promise.all([store.claim(options), store.claim(options)])).flat();
+				equal("the agencies of two claims", leases.map(({ agencyId }) => agencyId).sort(), agencies);
+			}
+		},
+	},
+	{
 		title: "claim leases each queue that is due once, whatever the number of its texts",
 		async run(given) {
 			const store = await given(
@@ -130,7 +147,7 @@ export const claimChecks: Check[] = [
 		title: "save and renew prolong a lease",
 		async run(given) {
 			const store = await given(textOf("a"), textOf("b", otherNumber));
-			// They have expired, and nobody else has taken them over.
+			// They have expired, and no other worker has taken them over.
 			const leases = await claim(store, { leaseMs: -1_000 });
 			const [first, second] = leases;
 			if (!first || !second) throw new Error("claim: expected two leases");
@@ -200,10 +217,12 @@ export const claimChecks: Check[] = [
 		async run(given) {
 			const store = await given(textOf("a"), textOf("x", otherAgency));
 			const { agencyId } = recipient;
+			const why = { reason: "send", cause: "forbidden" };
 			equal("paused of a new store", await store.paused(), []);
-			await store.pause({ agencyId, until: noon + 10, failures: 1, reason: "send" });
-			await store.pause({ agencyId, until: noon + 5, failures: 1, reason: "send" });
-			equal("paused", await store.paused(), [{ agencyId, until: noon + 10, failures: 1, reason: "send" }]);
+			await store.pause({ agencyId, until: noon + 10, failures: 1, since: noon, ...why });
+			await store.pause({ agencyId, until: noon + 5, failures: 1, since: noon + 5, ...why });
+			const first = { agencyId, until: noon + 10, failures: 1, since: noon, ...why };
+			equal("paused", await store.paused(), [first]);
 			like("claim of the others", (await claim(store, { now: noon + 99 })).map(who), [otherAgency]);
 			equal("probe of another time", await store.probe(agencyId, noon + 9, noon + 99), false);
 			const tries = await Promise.all([1, 2, 3].map(() => store.probe(agencyId, noon + 10, noon + 99)));
@@ -211,13 +230,12 @@ export const claimChecks: Check[] = [
 			const lease = await one(store, { probing: agencyId });
 			like("claim that probes", who(lease), recipient);
 			await store.release(lease, { at: noon, band: 1 });
-			await store.pause({ agencyId, until: noon + 20, failures: 2, reason: "send" });
-			equal("paused after a longer pause", await store.paused(), [
-				{ agencyId, until: noon + 20, failures: 2, reason: "send" },
-			]);
+			await store.pause({ agencyId, until: noon + 20, failures: 2, since: noon + 10, ...why });
+			equal("paused after a longer pause", await store.paused(), [{ ...first, until: noon + 20, failures: 2 }]);
 			await store.resume(agencyId);
 			equal("paused after resume", await store.paused(), []);
-			await store.pause({ agencyId: "", until: noon + 10, failures: 3, reason: "key" });
+			await store.pause({ agencyId: "", until: noon + 10, failures: 3, reason: "key", cause: "key", since: noon + 20 });
+			like("since of a new pause", await store.paused(), [{ since: noon + 20 }]);
 			equal("claim while everybody is paused", await claim(store), []);
 			like("claim that probes for everybody", who(await one(store, { probing: "", limit: 1 })), recipient);
 			await store.recover(noon);

@@ -9,6 +9,7 @@ import type { OutboxStore } from "messaging-conversations/outbox";
 import { equal } from "./assert.ts";
 import type { Check, Given } from "./check.ts";
 import { claimChecks } from "./claims.ts";
+import { operationChecks } from "./operations.ts";
 import { orderChecks } from "./order.ts";
 import { rowChecks } from "./rows.ts";
 import { stopChecks } from "./stops.ts";
@@ -39,6 +40,8 @@ export interface StoreChecksOptions {
 const methods = Object.keys({
 	migrate: true,
 	insert: true,
+	insertMany: true,
+	cancelIn: true,
 	find: true,
 	open: true,
 	unfinished: true,
@@ -56,6 +59,7 @@ const methods = Object.keys({
 	acknowledge: true,
 	erase: true,
 	purge: true,
+	restored: true,
 	join: true,
 	claim: true,
 	watched: true,
@@ -65,10 +69,18 @@ const methods = Object.keys({
 	pause: true,
 	resume: true,
 	probe: true,
+	suspend: true,
+	endSuspension: true,
+	suspended: true,
+	beat: true,
+	leave: true,
+	workers: true,
+	counts: true,
+	list: true,
 } satisfies Record<keyof OutboxStore, true>);
 
 /**
- * The checks that a store of the outbox must pass, about forty. Those of this package pass them too. They need no test
+ * The checks that a store of the outbox must pass, about fifty. Those of this package pass them too. They need no test
  * runner: register each with the one that you use.
  *
  * @param open - opens a new, empty store, and is called once by each check. Its `migrate` is called for you
@@ -104,6 +116,7 @@ export function storeChecks(
 		...orderChecks,
 		...stopChecks,
 		...claimChecks,
+		...operationChecks,
 		...(transaction ? transactionChecks(transaction) : []),
 	];
 	return checks.map(({ title, run }) => ({ title, run: () => run(given) }));

@@ -48,6 +48,37 @@ export const rowChecks: Check[] = [
 		},
 	},
 	{
+		title: "insertMany stores each text as insert does, and returns the rows in their order",
+		async run(given) {
+			const store = await given(textOf("b"));
+			const texts = ["c", "a", "b"].map((id) => textOf(id, { priority: 2, notBefore: noon + 9 }));
+			const rows = await store.insertMany(texts, undefined);
+			equal("insertMany", idsOf(rows), ["c", "a", "b"]);
+			equal('find("a") after insertMany', await store.find("a"), rows[1]);
+			like("a new row of insertMany", rows[0], { ...textOf("c"), priority: 2, notBefore: noon + 9, nextAt: noon + 9 });
+			like("the row that was there", rows[2], { priority: 0, notBefore: null });
+			const leases = await store.claim({ now: noon + 9, limit: 9, each: 9, leaseMs: 1_000, isReading: false });
+			equal("the queues after insertMany", leases.length, 1);
+		},
+	},
+	{
+		title: "restored marks the texts that are unfinished, and no others",
+		async run(given) {
+			const store = await given(...["a", "b", "c"].map((id) => textOf(id)));
+			await change(store, "b", { state: "held" });
+			await change(store, "c", { state: "sent" });
+			const row = await rowOf(store, "a");
+			const restored = { from: noon - 9, to: noon };
+			equal("restored", await store.restored(restored), 2);
+			for (const id of ["a", "b"])
+				like(`find("${id}") after restored`, (await rowOf(store, id)).progress, { restored });
+			equal('find("c") after restored', (await rowOf(store, "c")).progress.restored, undefined);
+			equal("save of a row from before restored", await store.save(row), false);
+			await store.restored({ from: noon, to: noon + 1 });
+			like("a second restored", (await rowOf(store, "a")).progress.restored, { from: noon });
+		},
+	},
+	{
 		title: "save replaces a row, and refuses a row that was read before another change",
 		async run(given) {
 			const store = await given(textOf("a"));
@@ -111,6 +142,19 @@ export const rowChecks: Check[] = [
 			like("unacknowledged after an older revision of b", await store.unacknowledged(10), left);
 			await store.acknowledge([{ id: "b", revision: 2 }], undefined);
 			equal("unacknowledged after the latest revision of b", await store.unacknowledged(10), []);
+		},
+	},
+	{
+		title: "unacknowledged lists held texts only if asked",
+		async run(given) {
+			const store = await given(...["a", "b", "c"].map((id) => textOf(id)));
+			await change(store, "a", { state: "held", since: noon + 1, unacknowledged: 1 });
+			await change(store, "b", { state: "sending", unacknowledged: 1 });
+			await change(store, "c", { state: "sent", since: noon + 2, unacknowledged: 1 });
+			equal("unacknowledged without held", idsOf(await store.unacknowledged(10)), ["c"]);
+			equal("unacknowledged with held", idsOf(await store.unacknowledged(10, { held: true })), ["a", "c"]);
+			await store.acknowledge([{ id: "a", revision: 1 }], undefined);
+			equal("unacknowledged with held afterwards", idsOf(await store.unacknowledged(10, { held: true })), ["c"]);
 		},
 	},
 	{

@@ -3,10 +3,10 @@ import type { ContactFacts, OutboxStore, Recipient } from "messaging-conversatio
 import { equal, like } from "./assert.ts";
 import { type Check, change, noon, otherAgency, otherNumber, recipient, rowOf, textOf } from "./check.ts";
 
-/** Why each text of a recipient was stopped, by id. */
-async function stopsOf(store: OutboxStore, { agencyId, to }: Recipient): Promise<Record<string, string | null>> {
+/** Whether each text of a recipient was stopped, by id. */
+async function stopsOf(store: OutboxStore, { agencyId, to }: Recipient): Promise<Record<string, boolean>> {
 	const open = await store.open({ agencyId, to }, 10, noon);
-	return Object.fromEntries(open.map(({ id, stoppedBy }) => [id, stoppedBy]));
+	return Object.fromEntries(open.map(({ id, isStopped }) => [id, isStopped]));
 }
 
 /** Without the facts that are undefined, in one order. */
@@ -30,15 +30,15 @@ export const stopChecks: Check[] = [
 			const before = await rowOf(store, "a");
 			await store.stop(recipient);
 			await store.insert(textOf("c"), undefined);
-			equal("stoppedBy of open", await stopsOf(store, recipient), { a: "cancel", b: "cancel", c: null });
-			equal("stoppedBy of open at another agency", await stopsOf(store, otherAgency), { x: null });
+			equal("isStopped of open", await stopsOf(store, recipient), { a: true, b: true, c: false });
+			equal("isStopped of open at another agency", await stopsOf(store, otherAgency), { x: false });
 			equal("save unlessStopped of a stopped text", await begin(store, "a"), false);
 			equal("the row after it", await store.find("a"), before);
 			equal("save unlessStopped of a later text", await begin(store, "c"), true);
 			equal("save unlessStopped of another agency's text", await begin(store, "x"), true);
 			await change(store, "a", { state: "cancelled", nextAt: null });
 			await store.stop(recipient);
-			like("stoppedBy after a second stop", await stopsOf(store, recipient), { b: "cancel", c: "cancel" });
+			like("isStopped after a second stop", await stopsOf(store, recipient), { b: true, c: true });
 		},
 	},
 	{
@@ -66,49 +66,24 @@ export const stopChecks: Check[] = [
 			const store = await given(textOf("a"), textOf("x", otherAgency), textOf("z", otherNumber));
 			await store.stop({ to: recipient.to });
 			await store.insert(textOf("y", otherAgency), undefined);
-			equal("stoppedBy at one agency", await stopsOf(store, recipient), { a: "cancel" });
-			equal("stoppedBy at the other agency", await stopsOf(store, otherAgency), { x: "cancel", y: null });
-			equal("stoppedBy of another number", await stopsOf(store, otherNumber), { z: null });
+			equal("isStopped at one agency", await stopsOf(store, recipient), { a: true });
+			equal("isStopped at the other agency", await stopsOf(store, otherAgency), { x: true, y: false });
+			equal("isStopped of another number", await stopsOf(store, otherNumber), { z: false });
 			equal("save unlessStopped of a stopped text", await begin(store, "x"), false);
 		},
 	},
 	{
-		title: "save with stops ends a text and stops its recipient in one step",
-		async run(given) {
-			const store = await given(textOf("a"), textOf("b"), textOf("x", otherAgency));
-			await change(store, "a", { state: "dropped", nextAt: null }, { stops: true });
-			await store.insert(textOf("c"), undefined);
-			equal("stoppedBy of open", await stopsOf(store, recipient), { b: "drop", c: null });
-			equal("stoppedBy of open at another agency", await stopsOf(store, otherAgency), { x: null });
-			equal("save unlessStopped of a stopped text", await begin(store, "b"), false);
-			await store.stop(recipient);
-			equal("stoppedBy after stop", await stopsOf(store, recipient), { b: "cancel", c: "cancel" });
-		},
-	},
-	{
-		title: "purge and erase leave the stops of the texts that they take",
-		async run(given) {
-			const store = await given(textOf("a"), textOf("b"), textOf("x", otherAgency), textOf("y", otherAgency));
-			for (const id of ["a", "x"])
-				await change(store, id, { state: "dropped", nextAt: null, since: noon - 9 }, { stops: true });
-			await store.erase({ id: "x" });
-			equal("purge", await store.purge(noon), 1);
-			await store.insert(textOf("c"), undefined);
-			await store.insert(textOf("z", otherAgency), undefined);
-			equal("stoppedBy after purge", await stopsOf(store, recipient), { b: "drop", c: null });
-			equal("stoppedBy after erase", await stopsOf(store, otherAgency), { y: "drop", z: null });
-			equal("save unlessStopped after purge", await begin(store, "b"), false);
-			equal("save unlessStopped of a later text", await begin(store, "c"), true);
-		},
-	},
-	{
-		title: "save with stops stops nothing if it refuses the row",
+		title: "purge and erase leave a stop as it is",
 		async run(given) {
 			const store = await given(textOf("a"), textOf("b"));
-			const row = await rowOf(store, "a");
-			await change(store, "a", { state: "held" });
-			equal("save of an older row", await store.save({ ...row, state: "dropped" }, { stops: true }), false);
-			equal("stoppedBy of open", await stopsOf(store, recipient), { a: null, b: null });
+			await store.stop(recipient);
+			await change(store, "a", { state: "cancelled", nextAt: null, since: noon - 9 });
+			equal("purge", await store.purge(noon), 1);
+			await store.erase({ to: recipient.to });
+			await store.insert(textOf("c"), undefined);
+			equal("isStopped after purge and erase", await stopsOf(store, recipient), { b: true, c: false });
+			equal("save unlessStopped after purge", await begin(store, "b"), false);
+			equal("save unlessStopped of a later text", await begin(store, "c"), true);
 		},
 	},
 ];

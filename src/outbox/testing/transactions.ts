@@ -1,6 +1,6 @@
-// `insert` and `acknowledge` take part in the caller's transaction.
-import { equal } from "./assert.ts";
-import { type Check, change, idsOf, stored, textOf } from "./check.ts";
+// `insert`, `insertMany`, `cancelIn` and `acknowledge` take part in the caller's transaction.
+import { equal, like } from "./assert.ts";
+import { attempted, type Check, change, idsOf, noon, rowOf, stored, textOf } from "./check.ts";
 
 /** Runs `act` in a transaction of the store's database. See `StoreChecksOptions`. */
 export type RunTransaction = (act: (tx: unknown) => Promise<void>) => Promise<void>;
@@ -33,6 +33,65 @@ export function transactionChecks(transaction: RunTransaction): Check[] {
 				});
 				await rollBack(async (tx) => void (await store.insert(textOf("a"), tx)));
 				equal("the rows after the rollback of a second insert", await stored(store, "a"), ["a"]);
+			},
+		},
+		{
+			title: "insertMany is committed with the caller's transaction, or rolled back with it",
+			async run(given) {
+				const store = await given();
+				const texts = ["a", "b"].map((id) => textOf(id));
+				await rollBack(async (tx) => void (await store.insertMany(texts, tx)));
+				equal("the rows after a rollback of insertMany", await stored(store, "a", "b"), []);
+				await transaction(async (tx) => void (await store.insertMany(texts, tx)));
+				equal("the rows after a commit of insertMany", await stored(store, "a", "b"), ["a", "b"]);
+			},
+		},
+		{
+			title: "cancelIn ends a text that was never requested, and marks any other one that is unfinished",
+			async run(given) {
+				const store = await given(...["a", "b", "c", "d"].map((id) => textOf(id)));
+				await change(store, "b", { ...attempted, nextAt: noon + 99 });
+				await change(store, "c", { state: "held" });
+				await change(store, "d", { state: "sent" });
+				const all = async (tx: unknown): Promise<unknown> => {
+					const states = [];
+					for (const id of ["a", "b", "c", "d", "e"]) states.push((await store.cancelIn(id, noon + 7, tx))?.state);
+					return states;
+				};
+				await rollBack(async (tx) => void (await all(tx)));
+				like("the row after a rollback of cancelIn", await store.find("a"), { state: "waiting", version: 0 });
+				await transaction(async (tx) =>
+					equal("cancelIn", await all(tx), ["cancelled", "waiting", "held", "sent", undefined]),
+				);
+				const ended = { state: "cancelled", reason: "requested", since: noon + 7, nextAt: null, unacknowledged: 1 };
+				like("a cancelled row", await store.find("a"), ended);
+				like("a row between two tries", await store.find("b"), { state: "waiting", nextAt: noon + 7 });
+				for (const id of ["b", "c"]) equal(`${id} is marked`, (await rowOf(store, id)).progress.cancelRequested, true);
+				like("a held row", await store.find("c"), { state: "held", unacknowledged: 2 });
+				equal("a sent row", (await rowOf(store, "d")).progress.cancelRequested, undefined);
+			},
+		},
+		{
+			title: "insert with supersedes ends the earlier text in the same transaction, unless that is being sent",
+			async run(given) {
+				const store = await given(...["a", "b"].map((id) => textOf(id)));
+				const after = (id: string, supersedes: string) =>
+					textOf(id, { progress: { ...textOf(id).progress, given: { supersedes } } });
+				await rollBack(async (tx) => void (await store.insert(after("c", "a"), tx)));
+				equal("the rows after a rollback of supersedes", await stored(store, "a", "c"), ["a"]);
+				like("the earlier text after a rollback", await store.find("a"), { state: "waiting" });
+				await transaction(async (tx) => void (await store.insert(after("c", "a"), tx)));
+				like("the earlier text", await store.find("a"), { state: "cancelled", reason: "superseded" });
+				like("the new text", await store.find("c"), { state: "waiting" });
+				await change(store, "b", { state: "sending" });
+				await transaction(async (tx) => {
+					const outcome = await store.insert(after("d", "b"), tx).then(
+						() => "resolved",
+						() => "rejected",
+					);
+					equal("insert while the earlier text is being sent", outcome, "rejected");
+				});
+				equal("the rows after it was refused", await stored(store, "d"), []);
 			},
 		},
 		{

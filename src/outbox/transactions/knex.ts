@@ -25,7 +25,7 @@ export function knex(value: KnexQueryable, dialect: Dialect): Connection | undef
 			const client: unknown = Reflect.get(value, "client");
 			if (!isAcquiring(client) || !hasEnd(value)) return undefined;
 			const connection = synchronousSqlite((await client.acquireConnection()) as never);
-			// Its end is told at once, and another transaction may have begun on its connection.
+			// Its end is reported at once, and another transaction may have begun on its connection.
 			return value.isCompleted() ? undefined : connection?.queryIfOpen?.(sql, values);
 		},
 	};

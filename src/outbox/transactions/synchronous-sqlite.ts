@@ -20,7 +20,7 @@ export interface SqliteStatement {
 	run(...values: unknown[]): unknown;
 }
 
-/** SQLite refuses it inside of a transaction, also if it was prepared before. Outside of one it does nothing. */
+/** SQLite refuses it inside a transaction, even if it was prepared before. Outside of one it does nothing. */
 export const probe = "pragma temp.synchronous = normal";
 
 /** Whether `run` throws because a transaction is open. A promise proves nothing, because the transaction may end before it does. */

@@ -9,7 +9,7 @@ import type { Pauses } from "./pauses.ts";
 
 /** What a refusal by something in front of the service means for a text. */
 export interface Refusal {
-	/** When the text may be tried again. */
+	/** When the text may be sent again. */
 	nextAt: number;
 	/** Only this text is refused: since its last request the send of another one has succeeded. */
 	isBlocked: boolean;
@@ -40,7 +40,7 @@ export function isRefusedByGateway({ _tag, status = 0, outcome }: PartnerError):
 
 export function createGateway(client: Client, pauses: Pauses, now: () => number): Gateway {
 	let asking: Promise<PartnerError | undefined> | undefined;
-	/** The last sends that succeeded, of two texts, because a text that was held is no proof for itself. */
+	/** The last sends that succeeded, of two texts, because a text that was held proves nothing about itself. */
 	let sends: { id: string; at: number }[] = [];
 
 	/** Asks once for all texts that meet the refusal at the same time. */

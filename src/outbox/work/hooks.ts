@@ -1,5 +1,6 @@
-import { type ConversationDetail, type Message, PartnerConfigurationError } from "messaging-conversations";
+import type { ConversationDetail, Message } from "messaging-conversations";
 import { hasMethods } from "../../shared/validation.ts";
+import { hookError } from "../hook-error.ts";
 import { text as checkText } from "../input.ts";
 import { type Purpose, priorityOf, purposeOf } from "../policy/purpose.ts";
 import { isTimeZone } from "../policy/quiet-hours.ts";
@@ -110,15 +111,14 @@ async function ask<Verdict>(
 	verdictFrom: (value: unknown) => Verdict | undefined,
 	wanted: string,
 ): Promise<Verdict> {
-	const failed = (rule: string) => new PartnerConfigurationError({ field, rule, operation: "work", retryable: true });
+	const failed = (rule: string, ...cause: [cause?: unknown]) => hookError(field, rule, ...cause);
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	const limit = new Promise<never>((_, reject) => {
 		timer = setTimeout(() => reject(failed(`must return within ${hookMs / 1_000} seconds`)), hookMs);
 	});
 	try {
-		// Without the message of an error, which can quote a number or a text.
 		const answer = (async () => hook())().catch((error: unknown) => {
-			throw failed(`must not throw; it threw ${nameOf(error)}`);
+			throw failed(`must not throw; it threw ${nameOf(error)}`, error);
 		});
 		const value = await Promise.race([answer, limit]);
 		const verdict = orUndefined(() => verdictFrom(value));

@@ -1,5 +1,6 @@
 import type { PartnerError } from "messaging-conversations";
 import type { OutboxStore, StoredPause } from "../store.ts";
+import type { Suspension } from "../suspension.ts";
 import type { Recipient } from "../text.ts";
 
 /**
@@ -13,6 +14,7 @@ import type { Recipient } from "../text.ts";
  * - `consent_unavailable`, `language_required`, `language_unavailable`: settings of the agency, see {@link OutboxReason}
  * - `hook_failed`: `beforeSend` or `onReply` threw, took longer than 5 seconds, or returned something else than a verdict
  * - `database`: the store failed, or the Redis of {@link bullmqEngine}
+ * - `suspended`: a person called `suspend`
  */
 export type PauseReason =
 	| "key"
@@ -25,7 +27,8 @@ export type PauseReason =
 	| "language_required"
 	| "language_unavailable"
 	| "hook_failed"
-	| "database";
+	| "database"
+	| "suspended";
 
 /** Why texts wait although they could be sent, for example an outage. The outbox resumes by itself, and no text is lost. */
 export interface Pause {
@@ -35,21 +38,31 @@ export interface Pause {
 	error?: PartnerError;
 	/** The error of the database or of Redis, if it is the reason. It holds no number and no text. */
 	databaseError?: Error;
+	/**
+	 * What a hook of yours threw, if that is the reason. Its message can quote a number or a text, so that it is not enumerable:
+	 * a log of the pause does not show it.
+	 */
+	cause?: unknown;
 	/** The agency, when it concerns one alone. */
 	agencyId?: string;
 	/** The text, when it concerns one alone. */
 	id?: string;
-	/** When the outbox tries again. A Retry-After of more than an hour counts as an hour. */
+	/** What a person said when they suspended the agency, or everybody, if that is the reason. */
+	suspension?: Omit<Suspension, "agencyId">;
+	/**
+	 * When the outbox tries again. A Retry-After of more than an hour counts as an hour. Of a suspension, which only a person ends,
+	 * it is when `onPaused` is called again.
+	 */
 	retryAt: Date;
 }
 
-/** The pauses of now. What concerns an agency or everybody is in the store, so that all workers obey it, also after a restart. */
+/** The pauses of now. What concerns an agency or everybody is in the store, so that all workers obey it, even after a restart. */
 export interface Pauses {
 	/** Notes an error of a text that would wait for `waitMs`. Returns the time before which the text is not tried. */
 	met: (error: PartnerError, text: Recipient & { id?: string }, waitMs: number) => Promise<number>;
 	/** Pauses all texts of the client because something in front of the service refuses them. Returns the time of the next try. */
 	holdAll: (reason: PauseReason, error: PartnerError) => Promise<number>;
-	/** Reports that an agency cannot ask for consent. Returns the time until which texts wait that need it; other texts go on. */
+	/** Reports that an agency cannot ask for consent. Returns the time until which texts that need it wait; other texts are sent. */
 	holdConsent: (agencyId: string) => number;
 	/** Reports what keeps a single text waiting: once, until it is cleared. */
 	report: (id: string, pause: Omit<Pause, "id">) => void;
@@ -86,7 +99,7 @@ const longestPauseMs = 60_000;
 const longestGatewayPauseMs = 15 * 60_000;
 const hourMs = 3_600_000;
 
-/** A text that needs no consent goes on while the settings do not allow to ask for it. */
+/** A text that needs no consent is sent while the settings do not allow asking for it. */
 const pausing = ["read", "send", "key", "gateway"] as const;
 type Operation = (typeof pausing)[number] | "settings";
 
@@ -116,10 +129,11 @@ export function createPauses(
 	const pause = (scope: Scope, longestMs = longestPauseMs): void => {
 		if (scope.until <= now()) scope.until = now() + Math.min(longestMs, 500 * 2 ** scope.times++);
 	};
-	const keep = async (name: string, scope: Scope): Promise<void> => {
+	const keep = async (name: string, scope: Scope, cause: PauseReason): Promise<void> => {
 		const [operation = "", agencyId = ""] = name.split(" ");
 		scope.isStored = true;
-		await store.pause({ agencyId, until: scope.until, failures: scope.times, reason: operation });
+		const { until, times: failures } = scope;
+		await store.pause({ agencyId, until, failures, reason: operation, cause, since: now() });
 	};
 	return {
 		async met(error, { id, agencyId, to }, waitMs) {
@@ -149,7 +163,7 @@ export function createPauses(
 				};
 				tell({ reason, error, ...concerned, retryAt: new Date(extent === "text" ? retryAt : until) });
 			}
-			if (extent !== "text") await keep(name, scope);
+			if (extent !== "text") await keep(name, scope, reason);
 			return retryAt;
 		},
 		async holdAll(reason, error) {
@@ -159,7 +173,7 @@ export function createPauses(
 			scope.until = Math.max(scope.until, now() + Math.min(error.retryAfterMs ?? 0, hourMs));
 			if (!scope.reported.has(reason)) tell({ reason, error, retryAt: new Date(scope.until) });
 			scope.reported.add(reason);
-			await keep(name, scope);
+			await keep(name, scope, reason);
 			return scope.until;
 		},
 		holdConsent(agencyId) {
@@ -172,7 +186,7 @@ export function createPauses(
 		},
 		report(id, pause) {
 			const reasons = reported.get(id) ?? new Set();
-			if (!reasons.has(pause.reason)) tell({ ...pause, id });
+			if (!reasons.has(pause.reason)) tell(Object.assign(pause, { id }));
 			reported.set(id, reasons.add(pause.reason));
 		},
 		outage: (databaseError, retryAt) => tell({ reason: "database", databaseError, retryAt: new Date(retryAt) }),

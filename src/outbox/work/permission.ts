@@ -1,15 +1,19 @@
 /*
- * Whether a text that could be sent may be sent: by the agency's settings, and by the hooks.
+ * Whether a text that could be sent may be sent: by the quiet hours, the agency's settings, opt-outs and the hooks.
  */
 import { isWindowOpen, type Message, PartnerConfigurationError } from "messaging-conversations";
 import { latestNow } from "../baseline.ts";
-import { backoffMs, lastMoment, readAgain, unsent } from "../decide.ts";
+import { backoffMs, ifQuiet, isInDoubt, lastMoment, longestWaitMs, readAgain, unsent } from "../decide.ts";
+import { thrownBy } from "../hook-error.ts";
 import { type HeldMatch, type Match, messagesSince, type Reading, timeOf } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
 import type { Contact } from "../policy/contact.ts";
+import { policies, purposeOf } from "../policy/purpose.ts";
 import { type Change, type OutboxText, storableId } from "../text.ts";
+import { errorOf, hookFailure } from "./failure.ts";
 import { askBeforeSend, askOnReply, type BeforeSendVerdict, type ReplyVerdict } from "./hooks.ts";
 import type { Pauses } from "./pauses.ts";
+import type { QuietClock } from "./quiet.ts";
 import type { Settings, SettingsCache } from "./settings.ts";
 
 /** The request may begin, with this language; or the change of the row instead. */
@@ -20,14 +24,19 @@ interface Context {
 	pauses: Pauses;
 	settings: SettingsCache;
 	contact: Contact;
+	quiet: QuietClock;
 }
 
-/** Asks the hooks and checks the agency's settings, after the conversation was read. */
+/**
+ * Asks the hooks and checks the agency's settings, after the conversation was read.
+ * @param isSilent whether it takes the place of a text that the service holds, so that the contact notices nothing
+ */
 export async function permissionFor(
 	context: Context,
 	text: OutboxText,
 	match: Match | null,
 	signal: AbortSignal | undefined,
+	isSilent: boolean,
 ): Promise<Permission> {
 	const { options, pauses } = context;
 	try {
@@ -43,7 +52,8 @@ export async function permissionFor(
 		if (typeof verdict === "object" && "waitUntil" in verdict)
 			return { change: ifLater(text, verdict.waitUntil, options) };
 		const chosen = typeof verdict === "object" ? verdict.consentLanguage : text.consentLanguage;
-		const permission = await bySettings(context, text, reading, chosen, signal);
+		const isSkipped = text.progress.given?.whenClosed === "skip" && !isSilent;
+		const permission = await bySettings(context, text, reading, { chosen, isSkipped }, signal);
 		if ("language" in permission) pauses.cleared(text.id);
 		return permission;
 	} catch (error) {
@@ -61,7 +71,7 @@ async function ifOptedOut(
 	const now = options.now();
 	const isOpen = reading !== null && isWindowOpen(reading.conversation, now);
 	const optOut = await contact.optOutOf(text, reading, isOpen);
-	const endedBy = text.state === "waiting" && text.progress.attempts === 0 ? await contact.endedBy(text) : null;
+	const endedBy = text.state === "waiting" ? await contact.endedBy(text) : null;
 	if (!optOut) return endedBy ? unsent(text, "cancelled", endedBy) : undefined;
 	if (text.state === "held") return { ...readAgain(text, options, now), progress: { cancelRequested: true } };
 	return { ...unsent(text, "cancelled", "opted_out"), progress: { optOutSid: optOut.messageSid } };
@@ -109,8 +119,10 @@ export function ifHookFailed(
 ): Change {
 	const failures = text.progress.failures + 1;
 	const nextAt = options.now() + backoffMs(failures);
-	pauses.report(text.id, { reason: "hook_failed", error, agencyId: text.agencyId, retryAt: new Date(nextAt) });
-	return { nextAt, reason: "before_send_failed", progress: { failures } };
+	const pause = { reason: "hook_failed", error, agencyId: text.agencyId, retryAt: new Date(nextAt) } as const;
+	const threw = thrownBy(error);
+	pauses.report(text.id, threw ? Object.defineProperty(pause, "cause", { value: threw.cause }) : pause);
+	return { nextAt, reason: "before_send_failed", progress: { failures, error: errorOf(error) } };
 }
 
 /** While the window is closed, the service sends a consent template. It needs to be approved, and a language. */
@@ -118,14 +130,13 @@ async function bySettings(
 	{ options, pauses, settings: cache }: Context,
 	text: OutboxText,
 	reading: Reading | null,
-	chosen: string | null,
+	{ chosen, isSkipped }: { chosen: string | null; isSkipped: boolean },
 	signal: AbortSignal | undefined,
 ): Promise<Permission> {
 	const now = options.now();
 	const { agencyId } = text;
 	const isOpen = reading !== null && isWindowOpen(reading.conversation, latestNow(reading, now, options.isClockGiven));
-	if (!isOpen && text.state === "waiting" && text.progress.given?.whenClosed === "skip")
-		return { change: unsent(text, "expired", "window_closed") };
+	if (!isOpen && text.state === "waiting" && isSkipped) return { change: unsent(text, "expired", "window_closed") };
 	const settings = await cache.of(agencyId, reading, signal);
 	if (!settings) return { language: chosen, settings };
 	const { availableLanguages, defaultLanguage, eligibleForManualSend } = settings;
@@ -146,4 +157,36 @@ async function bySettings(
 		pauses.report(text.id, { reason, agencyId, retryAt: new Date(nextAt) });
 		return { nextAt, reason, progress: { failures: text.progress.failures + 1 } };
 	}
+}
+
+/** The change of a text that may not begin in these hours. */
+export async function ifAsleep(
+	{ options, quiet, pauses }: Context,
+	text: OutboxText,
+	reading: Reading | null,
+): Promise<Change | undefined> {
+	const now = options.now();
+	const isOpen = reading !== null && isWindowOpen(reading.conversation, now);
+	if (policies[purposeOf(text)].keepsQuiet === "while_closed" && isOpen) return undefined;
+	try {
+		const until = await quiet.end(text.agencyId, now);
+		if (until === undefined) return undefined;
+		if (text.state === "held") return readAgain(text, options, now);
+		const change = ifQuiet(text, until, options);
+		return isInDoubt(text) ? { ...change, nextAt: Math.min(until, now + longestWaitMs) } : change;
+	} catch (error) {
+		return ifHookFailed({ options, pauses }, text, hookFailure(error));
+	}
+}
+
+/** Whether a request that just failed may be made again, although its conversation shows nothing of it yet. */
+export async function mayRepeat(
+	{ contact, quiet, options }: Context,
+	text: OutboxText,
+	reading: Reading,
+): Promise<boolean> {
+	if (await contact.optOutOf(text, reading, isWindowOpen(reading.conversation, options.now()))) return false;
+	if (policies[purposeOf(text)].keepsQuiet !== "always") return true;
+	const until = await quiet.end(text.agencyId, options.now()).catch(() => 0);
+	return until === undefined;
 }

@@ -6,7 +6,7 @@ import { askTimeZone } from "./hooks.ts";
 
 /** The quiet hours of the agencies. */
 export interface QuietClock {
-	/** When they end, if a time is within them, in milliseconds. @throws PartnerConfigurationError if there is no time zone */
+	/** When they end, if a time is within them, in milliseconds. @throws PartnerConfigurationError without a time zone */
 	end: (agencyId: string, at: number) => Promise<number | undefined>;
 }
 

@@ -50,7 +50,8 @@ export async function ifUnchanged(
 	// Then the consent runs out.
 	if (text.state === "held" && now - (lastRequestAt(text) ?? 0) > consentMs) return undefined;
 	const summary = await summaries.of(text, signal);
-	return summary && signOf(summary) === watched.sign ? readAgain(text, options, now) : undefined;
+	if (!summary || signOf(summary) !== watched.sign) return undefined;
+	return readAgain(text, options, now);
 }
 
 /** What a lookup will be compared with: of a text that is held, or waits behind another that is, while the window is closed. */

@@ -1,9 +1,9 @@
+import { version } from "../../../package.json";
 import { sleep } from "../../shared/sleep.ts";
 import type { OutboxEngine } from "../engines/engine.ts";
-import type { Lease, OutboxStore, StoredPause } from "../store.ts";
-import { isPassing } from "../stores/database-error.ts";
+import type { Lease, OutboxStore, StoredPause, StoredSuspension } from "../store.ts";
 import type { Pauses } from "./pauses.ts";
-import type { Next } from "./step.ts";
+import type { Next } from "./queue.ts";
 
 /** The parts of the outbox that a worker uses. */
 export interface Work {
@@ -14,6 +14,8 @@ export interface Work {
 	concurrency: number;
 	/** How long a lease lasts, in milliseconds, if the worker is gone. */
 	leaseMs: number;
+	/** Reports what people have suspended. */
+	suspended: (all: readonly StoredSuspension[]) => void;
 }
 
 /** A loop over what is due. */
@@ -26,6 +28,8 @@ export interface Loop {
 
 /** What another process stores is found within this time. */
 const idleMs = 1_000;
+/** While a worker is busy, it looks for what others store as often as this. */
+const busyMs = 200;
 const beatMs = 5_000;
 /** A worker that tries whether a pause has ended, and dies, keeps others from it for this long. */
 const probeMs = 60_000;
@@ -44,13 +48,15 @@ function sharesOf(concurrency: number) {
 }
 
 /** Works on the queues that are due, beside any number of other workers. */
-export function createLoop({ store, step, now, concurrency, leaseMs }: Work, pauses: Pauses): Loop {
+export function createLoop({ store, step, now, concurrency, leaseMs, suspended }: Work, pauses: Pauses): Loop {
 	const { each, half, alone } = sharesOf(concurrency);
-	/** Those that could not be released, because the database was away. Until they end, nobody else has their queues. */
+	/** Those that could not be released, because the database was away. Until they end, no other worker gets their queues. */
 	const kept = new Set<Lease>();
+	/** Under this name all calls of `drain` give a sign of life. Made late, because a worker of Cloudflare has no chance at its start. */
+	let drainId: string | undefined;
 	const nudges = new Set<() => void>();
 	const nudge = (): void => {
-		for (const wakeUp of nudges) wakeUp();
+		for (const tell of nudges) tell();
 	};
 
 	async function run(forever: boolean, signal?: AbortSignal): Promise<void> {
@@ -58,19 +64,31 @@ export function createLoop({ store, step, now, concurrency, leaseMs }: Work, pau
 		let last = 0;
 		let joinedAt = Number.NEGATIVE_INFINITY;
 		let probedAt = Number.NEGATIVE_INFINITY;
+		if (!forever) drainId ??= crypto.randomUUID();
+		const id = (forever ? undefined : drainId) ?? crypto.randomUUID();
 		let failure: { error: unknown } | undefined;
-		let isNudged = false;
+		/** Something may be due that the last claim has not seen. */
+		let hasNews = true;
+		let isAwake = false;
+		/** What the last claim left out if it found nothing, and when it was. */
+		let empty: { left: string; at: number } | undefined;
 		let waiting: AbortController | undefined;
 		const wakeUp = (): void => {
-			isNudged = true;
+			isAwake = true;
 			waiting?.abort();
+		};
+		const tell = (): void => {
+			hasNews = true;
+			wakeUp();
 		};
 
 		async function work(lease: Lease, probed?: StoredPause): Promise<void> {
 			try {
-				await store.release(lease, await step(lease, signal));
+				const next = await step(lease, signal);
+				await store.release(lease, next);
 				// The pause neither ended nor grew, because the step made no request of its kind.
 				if (probed) await store.probe(probed.agencyId, probed.until, now());
+				if (probed || (next && next.at <= now())) hasNews = true;
 			} catch (error) {
 				failure ??= { error };
 				kept.add(lease);
@@ -99,8 +117,23 @@ export function createLoop({ store, step, now, concurrency, leaseMs }: Work, pau
 			return [...counts].flatMap(([agencyId, count]) => (count + each > most ? [agencyId] : []));
 		}
 
-		/** Leases what is due and starts it. Returns how many queues. */
+		const reads = (): number => [...running.keys()].filter(({ band }) => band === 3).length;
+		/** What a claim leaves out now, because it has its share. */
+		const shares = (): string => [...busy(half), "", ...busy(alone), reads() < half].join(" ");
+
+		/** Leases what is due and starts it, unless it would find nothing. Returns how many queues. */
 		async function claim(at: number): Promise<number> {
+			if (running.size >= concurrency) return 0;
+			const left = shares();
+			const isSame = empty?.left === left && performance.now() - empty.at < busyMs;
+			if (isSame && running.size > 0 && !hasNews) return 0;
+			hasNews = false;
+			const count = await claimDue(at);
+			empty = count === 0 ? { left, at: performance.now() } : undefined;
+			return count;
+		}
+
+		async function claimDue(at: number): Promise<number> {
 			const before = running.size;
 			const take = async (isReading: boolean, most: number, limit: number): Promise<void> => {
 				if (limit < 1) return;
@@ -111,8 +144,7 @@ export function createLoop({ store, step, now, concurrency, leaseMs }: Work, pau
 			const free = () => concurrency - running.size;
 			await take(false, half, free());
 			if (busy(half).length > 0) await take(false, alone, free());
-			const reads = [...running.keys()].filter(({ band }) => band === 3).length;
-			await take(true, half, Math.min(free(), half - reads));
+			await take(true, half, Math.min(free(), half - reads()));
 			if (running.size === before || performance.now() - probedAt >= idleMs) await probe(at);
 			return running.size - before;
 		}
@@ -120,6 +152,7 @@ export function createLoop({ store, step, now, concurrency, leaseMs }: Work, pau
 		/** Tries one queue of each agency whose pause has come to its end. Of several workers one does. */
 		async function probe(at: number): Promise<void> {
 			probedAt = performance.now();
+			suspended(await store.suspended());
 			const paused = await store.paused();
 			const everybody = paused.find(({ agencyId }) => agencyId === "");
 			for (const pause of everybody ? [everybody] : paused) {
@@ -144,11 +177,11 @@ export function createLoop({ store, step, now, concurrency, leaseMs }: Work, pau
 		}, leaseMs / 3);
 		// The loop itself keeps the process alive.
 		Object(renewing).unref?.();
-		nudges.add(wakeUp);
+		nudges.add(tell);
 		try {
 			await releaseKept();
 			while (!signal?.aborted && !failure) {
-				isNudged = false;
+				isAwake = false;
 				const at = now();
 				if (at + beatMs < last) {
 					// The clock was set back. A text that waits for some seconds would wait until the clock comes to that time again.
@@ -163,20 +196,23 @@ export function createLoop({ store, step, now, concurrency, leaseMs }: Work, pau
 						await sleep(idleMs, [signal]);
 						continue;
 					}
+					await store.beat({ id, version, isDrain: !forever });
 					joinedAt = performance.now();
 				}
-				const count = running.size < concurrency ? await claim(at) : 0;
+				const count = await claim(at);
 				if (count > 0 && running.size < concurrency) continue;
 				if (running.size === 0 && !forever) break;
 				// At most until something is stored or a step ends.
 				waiting = new AbortController();
-				if (!isNudged) await sleep(idleMs, [signal, waiting.signal]);
+				if (!isAwake) await sleep(idleMs, [signal, waiting.signal]);
 			}
 		} finally {
-			nudges.delete(wakeUp);
+			nudges.delete(tell);
 			await Promise.all([...running.values()].map(({ ended }) => ended));
 			clearInterval(renewing);
 			await releaseKept().catch(() => {});
+			// A database that is away forgets it by itself.
+			if (forever) await store.leave(id).catch(() => {});
 		}
 		if (failure) throw failure.error;
 	}
@@ -193,48 +229,5 @@ export async function workWith(engine: OutboxEngine, loop: Loop, signal: AbortSi
 		await loop.run(true, signal);
 	} finally {
 		await stop();
-	}
-}
-
-/** An outage within this time of the last one is the same one. */
-const sameOutageMs = 60_000;
-const longestOutageWaitMs = 15_000;
-/** An outage that lasts is reported again. */
-const repeatMs = 15 * 60_000;
-/** After this time it is none: an error that nobody has listed may be permanent. A supervisor sees that `work` rejects. */
-const mostOutageMs = 3_600_000;
-
-/** Works until the signal aborts. If the database is away it pauses, and resumes once it is back. */
-export async function throughOutages(
-	work: () => Promise<void>,
-	{ pauses, now, signal }: { pauses: Pauses; now: () => number; signal: AbortSignal | undefined },
-): Promise<void> {
-	let times = 0;
-	let last = Number.NEGATIVE_INFINITY;
-	let began = 0;
-	let told = Number.NEGATIVE_INFINITY;
-	for (;;) {
-		try {
-			return await work();
-		} catch (error) {
-			if (!isPassing(error)) throw error;
-			if (signal?.aborted) return;
-			const at = performance.now();
-			if (at - last > sameOutageMs) {
-				times = 0;
-				began = at;
-				told = Number.NEGATIVE_INFINITY;
-			}
-			if (at - began > mostOutageMs) throw error;
-			const waitMs = Math.min(longestOutageWaitMs, 250 * 2 ** times);
-			if (at - told > repeatMs) {
-				pauses.outage(error instanceof Error ? error : new Error(String(error)), now() + waitMs);
-				told = at;
-			}
-			times++;
-			await sleep(waitMs, [signal]);
-			last = performance.now();
-			if (signal?.aborted) return;
-		}
 	}
 }

@@ -1,5 +1,6 @@
 // Measures how fair turns are: how long a text of one agency waits behind the texts of others, with two workers of eight. Run by
-// hand: `npx tsx test/outbox/databases/fair.ts postgres`, `… mysql` or `… libsql`, with the number of texts as a second argument.
+// hand: `npx tsx test/outbox/databases/fair.ts postgres`, `… mysql` or `… libsql`. Further arguments are the number of texts, one
+// scene, and the number of workers.
 import Libsql from "libsql";
 import { createClient } from "messaging-conversations";
 import { createOutbox, mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
@@ -13,14 +14,14 @@ import { newFile } from "./open.ts";
 const scenes = ["healthy", "answers 403", "no template", "hangs", "300 held", "300 agencies"] as const;
 type Scene = (typeof scenes)[number];
 
-const [kind = "libsql", count = "50000", only] = process.argv.slice(2);
+const [kind = "libsql", count = "50000", only, workers = "2"] = process.argv.slice(2);
 const most = Number(count);
 const latencyMs = 60;
 const seconds = 12;
 const agencyOf = (at: number): string => `agy_${at.toString(16).padStart(16, "0")}`;
 const numberOf = (at: number): string => `+44770${String(at).padStart(7, "0")}`;
-/** The one with the many texts, and the one whose texts are measured. */
-const [many, other] = [agencyOf(1), agencyOf(9_999)];
+/** The one with the many texts, the one whose notices are measured, and the one whose replies are. */
+const [many, other, answering] = [agencyOf(1), agencyOf(9_998), agencyOf(9_999)];
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** A service that knows nothing but what a scene needs. */
@@ -164,20 +165,25 @@ for (const scene of scenes) {
 		const client = createClient({ baseUrl: "https://service.test/api/v1", apiKey: "x_live.k.s", fetch: service.fetch });
 		return createOutbox({ client, store: place.store(), concurrency: 8, followMs: [86_400_000] });
 	};
-	const [one, two] = [make(), make()];
+	const all = Array.from({ length: Number(workers) }, make);
+	const [one = make()] = all;
 	await one.migrate();
 	const total = await fill(place, scene);
 	const stop = new AbortController();
 	const before = place.statements();
 	const began = performance.now();
-	const running = [one, two].map((outbox) => outbox.work({ signal: stop.signal }));
+	const running = all.map((outbox) => outbox.work({ signal: stop.signal }));
 	const enqueued = new Map<string, number>();
-	for (let at = 0; at < seconds * 2; at++) {
-		await pause(500);
-		const body = at % 2 === 0 ? `normal ${at}` : `urgent ${at}`;
+	// Behind 300 agencies an agency's share is one text a round.
+	const [texts, everyMs] = scene === "300 agencies" ? [12, 4_000] : [seconds * 2, 500];
+	for (let at = 0; at < texts; at++) {
+		await pause(everyMs);
+		const isReply = at % 2 === 1;
+		const body = isReply ? `urgent ${at}` : `normal ${at}`;
 		enqueued.set(body, performance.now());
-		const priority = at % 2 === 0 ? 0 : 5;
-		await one.enqueue({ id: body, agencyId: other, to: numberOf(9_000_000 + at), body, priority });
+		const purpose = isReply ? "reply" : "notice";
+		const agencyId = isReply ? answering : other;
+		await one.enqueue({ id: body, agencyId, to: numberOf(9_000_000 + at), body, purpose });
 	}
 	const end = performance.now() + 60_000;
 	while ([...enqueued.keys()].some((body) => !service.begun.has(body)) && performance.now() < end) await pause(50);
@@ -190,7 +196,7 @@ for (const scene of scenes) {
 	const { sends, requests } = service.counts;
 	const each = ((place.statements() - before) / sends).toFixed(1);
 	console.log(
-		`${kind}, ${total} texts, ${scene}: normal ${worst("normal")}, urgent ${worst("urgent")}; ${((sends * 1_000) / ranMs).toFixed(0)} texts/s, ${(requests / sends).toFixed(1)} requests and ${each} statements a text`,
+		`${kind}, ${total} texts, ${workers} workers, ${scene}: normal ${worst("normal")}, urgent ${worst("urgent")}; ${((sends * 1_000) / ranMs).toFixed(0)} texts/s, ${(requests / sends).toFixed(1)} requests and ${each} statements a text`,
 	);
 	stop.abort();
 	await Promise.race([Promise.all(running), pause(25_000)]);

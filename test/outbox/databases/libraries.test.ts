@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Server, startServer } from "../../postgres.ts";
 import { newText } from "../store-suite.ts";
 import { type Library, libraries } from "./libraries.ts";
+import { movesAVisit } from "./moves-a-visit.ts";
 import { newFile } from "./open.ts";
 import { refusesEnded } from "./refuses-ended.ts";
 
@@ -104,6 +105,10 @@ describe.each(libraries)("%s", (_, open) => {
 		expect(await store.find("a")).toBeUndefined();
 		await transaction(async (tx) => void (await outbox.enqueue(note, { tx })));
 		expect(await store.find("a")).toBeDefined();
+	});
+
+	test("texts are cancelled, replaced and stored by the hundred with the transaction, or not at all", async () => {
+		await movesAVisit(await create());
 	});
 
 	test("a transaction that has ended stores nothing and acknowledges nothing", async () => {

@@ -88,7 +88,7 @@ test.each(databases)("every text of version 0.2 is there, as it was: %s", async 
 	await store.insert({ ...tried, id: "urgent", priority: 5, createdAt: noon }, undefined);
 	expect((await store.open(tried, 10, noon)).map(({ id }) => id)).toEqual(["tried", "urgent", "behind"]);
 	await store.stop(tried);
-	expect((await store.open(tried, 10, noon)).map(({ stoppedBy }) => stoppedBy)).toEqual(["cancel", "cancel", "cancel"]);
+	expect((await store.open(tried, 10, noon)).map(({ isStopped }) => isStopped)).toEqual([true, true, true]);
 });
 
 test.each(databases)("the work continues: %s", async (_, open) => {
@@ -182,4 +182,58 @@ test("no text waits for a column that waits for a transaction on PostgreSQL", as
 	}
 	const claim = { now: 1, limit: 9, each: 9, leaseMs: 60_000, isReading: false };
 	expect(await store.claim(claim)).toMatchObject([{ to: "+447700900101" }]);
+});
+
+test("a migration that finds every index on PostgreSQL waits for nobody's turn", async () => {
+	const pool = await openPool();
+	const store = postgresStore(pool);
+	await store.migrate();
+	const sign = "insert into outbox_text_stop (name, stopped_at) values ('migrating', 9000000000000)";
+	await pool.query(sign);
+	await store.migrate();
+	const { rowCount } = await pool.query("select 1 from outbox_text_stop where name = 'migrating'");
+	expect(rowCount).toBe(1);
+});
+
+test("processes that migrate at once beside long transactions build every index on PostgreSQL", async () => {
+	const pool = await openPool();
+	const deadlocks: unknown[] = [];
+	const query = async (sql: string, values: unknown[]) => {
+		try {
+			return await pool.query(sql, values);
+		} catch (error) {
+			if (Object(error).code === "40P01") deadlocks.push(error);
+			throw error;
+		}
+	};
+	const store = postgresStore({ query, connect: pool.connect.bind(pool) } as never);
+	await store.migrate();
+	const validOnes = async () =>
+		(
+			await pool.query(
+				"select indexrelid::regclass::text as name from pg_index where indrelid = 'outbox_text'::regclass and indisvalid order by 1",
+			)
+		).rows;
+	const all = await validOnes();
+	await store.insert({ ...newText, id: "a" }, undefined);
+	await pool.query("drop index outbox_text_arrived, outbox_text_health");
+	// A build waits for them, and longer than the database takes to see that two wait for each other.
+	let isOver = false;
+	const write = async () => {
+		while (!isOver) {
+			const client = await pool.connect();
+			await client.query("begin");
+			await client.query("update outbox_text set since = since where id = 'a'");
+			await new Promise((resolve) => setTimeout(resolve, 1_500));
+			await client.query("commit");
+			client.release();
+		}
+	};
+	const writing = write();
+	await Promise.all([store.migrate(), store.migrate(), store.migrate()]);
+	isOver = true;
+	await writing;
+	expect(await validOnes()).toEqual(all);
+	// Each of them ends a build of minutes on a large table.
+	expect(deadlocks).toEqual([]);
 });

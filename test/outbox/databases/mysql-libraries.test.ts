@@ -9,6 +9,7 @@ import pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
 import { isLong } from "../../length.ts";
 import { newText } from "../store-suite.ts";
+import { movesAVisit } from "./moves-a-visit.ts";
 import { mysqlLibraries } from "./mysql-libraries.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
 import { refusesEnded } from "./refuses-ended.ts";
@@ -104,6 +105,10 @@ describe.each(mysqlKinds)("%s", (kind) => {
 				await transaction(async (tx) => void (await outbox.enqueue(note, { tx })));
 				expect(await store.find("a")).toBeDefined();
 			});
+
+		test("texts are cancelled, replaced and stored by the hundred with the transaction, or not at all", async () => {
+			await movesAVisit(await create());
+		});
 
 		test("a transaction that has ended stores nothing and acknowledges nothing", async () => {
 			await refusesEnded(await create());

@@ -13,12 +13,18 @@ interface Opened {
 export async function refusesEnded({ outbox, store, note, transaction }: Opened): Promise<void> {
 	await outbox.enqueue(note);
 	await outbox.cancel("a");
+	await outbox.enqueue({ ...note, id: "waiting" });
 	const changes = await outbox.settled();
 	let ended: Transaction | undefined;
 	await transaction(async (tx) => void (ended = tx));
 	for (const how of ["committed", "rolled back"]) {
 		await expect(outbox.enqueue({ ...note, id: how }, { tx: ended })).rejects.toThrow();
 		expect(await store.find(how)).toBeUndefined();
+		await expect(outbox.enqueueMany([{ ...note, id: how }], { tx: ended })).rejects.toThrow();
+		await expect(outbox.enqueue({ ...note, id: how, supersedes: "waiting" }, { tx: ended })).rejects.toThrow();
+		await expect(outbox.cancel("waiting", { tx: ended })).rejects.toThrow();
+		expect(await store.find(how)).toBeUndefined();
+		expect((await store.find("waiting"))?.state).toBe("waiting");
 		await expect(outbox.acknowledge(changes, { tx: ended })).rejects.toThrow();
 		expect(await outbox.settled()).toEqual(changes);
 		await transaction(async (tx) => {

@@ -21,6 +21,8 @@ export function usePostgres(caller: string) {
 	/** A pool on a database, by default on a new one. */
 	async function openPool(url?: string, options = ""): Promise<pg.Pool> {
 		const pool = new pg.Pool({ connectionString: url ?? (await create()), options, max: 4 });
+		// On a busy machine the server may be stopped while the last connections say goodbye.
+		pool.on("connect", (client) => client.on("error", () => {}));
 		pools.push(pool);
 		return pool;
 	}

@@ -35,14 +35,14 @@ test.each(worlds)("nothing goes wrong: %s", async (name, bounds) => {
 });
 
 const memory = "test/outbox/memory.ts";
-const step = "src/outbox/work/step.ts";
+const send = "src/outbox/work/send.ts";
 const noVersion: Change = [memory, "if (rows.get(text.id)?.version !== text.version) return false;", ""];
 const noGuard: Change = [memory, "if (lease && !queue) return false;", ""];
 const noLease: Change = [memory, "leasedUntil > clock()", "false"];
 const oneToken: Change = [memory, "token: crypto.randomUUID()", 'token: "ours"'];
-const noCheck: Change = [step, "leftMs < 1 || now() - grounds.readAt > freshMs ||", ""];
+const noCheck: Change = [send, "leftMs < 1 || now() - grounds.readAt > freshMs ||", ""];
 const noDeadline: Change = [
-	step,
+	send,
 	"retry: false, deadlineMs: Math.ceil(leftMs), deadlineAt,",
 	"retry: false, deadlineMs: Math.ceil(leftMs),",
 ];

@@ -9,7 +9,7 @@ export interface Clause {
 	after: string;
 }
 
-/** Characters. Nobody needs more to ask, and what is matched stays short. */
+/** Characters. A request is never longer, and what is matched stays short. */
 const longestText = 4_096;
 const longestClause = 120;
 

@@ -11,18 +11,26 @@
  * Left out is what an office hears about its visits and prices: no, annuler, stornieren, offers. So are e-mails and calls.
  */
 
-/** Left out wherever they stand. */
+/** Left out wherever they occur. */
 const please =
-	"please|pls|plz|kindly|aub|alstublieft|alsjeblieft|gelieve|svp|stp|se il vous plait|sil (vous|te) plait|veuillez|merci de|priere de|bitte|por favor|porfa|per favore|per piacere|prosze";
+	"please|pls|plz|kindly|aub|alstublieft|alsjeblieft|gelieve|svp|stp|se il vous plait|sil (vous|te) plait|veuillez|merci de|priere de|je vous prie de|bitte|por favor|porfa|per favore|per piacere|(vi|la|ti) prego di|prosze";
 
-/** Each class of words, by the letter that stands for it. In this order, because "stop" may be part of more. */
+/** Each class of words, by its letter. In this order, because "stop" may be part of more. */
 const classes: [letter: string, words: string][] = [
+	// The verb, which is written like the noun
+	["V", "(?<=\\b(not|dont|never|stop) )(text|message|msg|sms|whatsapp)(?= (me|us|this number|my number|here) )"],
+	["Z", "chega(?= de )"], // before "de" becomes a part of the texts
 	// The texts
 	[
 		"T",
-		"((the|these|those|this|your|all|any|such|de|het|deze|die|alle|jullie|uw|les|ces|vos|des|aux|tous|diese[rn]?|ihren?|los|las|estos|sus|i|gli|questi|vostri|as|os|suas|te|tych|wasze|promo) )*(texts?|messages?|msgs?|sms(es|jes|en|y|ow)?|whatsapps?|notification(s|es)?|newsletters?|reminders|updates|marketing|spam|promos?|promotion(s|en)?|berichte?n?|berichtjes|reclame|meldingen|promoties|textos?|pubs?|publicites?|nachricht(en)?|werbung|werbeaktionen|mensajes?|promociones|publicidad|messaggi|promozioni|pubblicita|mensage(m|ns)|promocoes|publicidade|wiadomosci|promocj[ei]|reklamy?|powiadomien(ia)?)",
+		"((the|these|those|this|your|all|any|such|de|het|deze|die|alle|jullie|uw|les|ces|vos|des|aux|tous|den|diese[rn]?|ihren?|los|las|estos|sus|i|gli|questi|vostri|as|os|suas|te|tych|takich|wasze|promo) )*(texts?|messages?|msgs?|sms(es|jes|en|y|ow)?|whatsapps?|notification(s|es)?|newsletters?|reminders|updates|marketing|spam|promos?|promotion(s|en)?|berichte?n?|berichtjes|reclame|meldingen|promoties|textos?|pubs?|publicites?|nachricht(en)?|werbung|werbeaktionen|mensajes?|promociones|publicidad|messaggi|promozioni|pubblicita|mensage(m|ns)|promocoes|publicidade|wiadomosci|promocj[ei]|reklamy?|powiadomien(ia)?)",
 	],
-	// From the list
+	// From the list: of those who get texts, or of those who visit on Friday
+	[
+		"J",
+		"((off|from|of|the|this|van|uit|de|deze|du|des|la|cette|von|aus|dem|der|dal|dalla|dalle|da|do|das|z|tej) )+(lists?|lijst(en)?|listes?|listas?|listy)",
+	],
+	// From your list
 	[
 		"L",
 		"((T|off|from|of|the|this|your|all|any|mailing|contact|van|uit|de|deze|uw|jullie|du|des|la|votre|vos|cette|von|aus|dem|der|ihre[rm]|eure[rm]|su|sus|tu|dal|dalla|dalle|vostr[aoe]|da|do|das|sua|vossa|z|tej|waszej|panstwa) )+(mailing|contact|verzend)?(lists?|lijst(en)?|listes?|liste|listas?|listy|database|system|records|bestand|systeem|fichiers?|base( de (donnees|datos|dados))?|verteiler|datenbank|elenco|cadastro|contacts|contactos|contatos|bazy( danych)?)",
@@ -30,45 +38,52 @@ const classes: [letter: string, words: string][] = [
 	// Complete requests
 	[
 		"E",
-		"(leave|let) (me|us) (alone|in peace)|take me off|(lose|forget) my number|opt me out|(revoke|withdraw) my consent|laat( u| jullie)? (mij|me|ons)( nu| toch| eens| gewoon)* (met rust|gerust)|(mij|me) met rust laten|schrijf (mij|me|ons) uit|meld (mij|me|ons) af|laisse[zr]?( moi| nous|moi) (tranquilles?|en paix)|(desabonne[zr]?|desinscri(vez|s|re)) ?moi|lass(en sie|t|e)? (mich|uns)( endlich| jetzt)? in (ruhe|frieden)|meld(en sie|et|e)? mich ab|dej(a|e|en|ad)(me|nos) (ya )?(en paz|tranquil[oa])|(darme|den?me|da[dn]?me|me den?) de baja|dar de baja|desuscrib(e|an)me|cancelar (mi |la |a |minha )?(suscripcion|inscricao|subscricao)|fou(s|tez) moi la paix|lascia(te)?(mi|ci) (in pace|stare)|mi lasci in pace|(cancella|rimuovi|disiscrivi|cancellate|disiscrivete|rimuovete)mi|(me )?deix(e|em|a)( ?me)? em paz|me descadastr(e|a)m?|sair L|(daj(cie)?|dac) mi (swiety )?spokoj|zostaw(cie)? mnie w spokoju|(wypisac sie|sie wypisac)|o (wypisanie|usuniecie) (mnie|(mojego )?numeru|moich danych)|rezygnuje z T|anuluj subskrypcje",
+		"(leave|let) (me|us) (alone|in peace)|take me off|(lose|forget) my number|opt me out|(i )?(hereby )?(revoke|withdraw) my consent|ik trek mijn toestemming in|je retire mon consentement|(ich )?widerrufe (hiermit )?meine (einwilligung|zustimmung)|(retiro|revoco) mi consentimiento|(revoco|ritiro) il mio consenso|(retiro|revogo) o meu consentimento|(wycofuje|cofam) (moja )?zgode|neem( met (mij|me|ons))? geen contact meer( met (mij|me|ons))? op|nao entr(e|em) mais em contac?to( comigo| conosco)?|laat( u| jullie)? (mij|me|ons)( nu| toch| eens| gewoon)* (met rust|gerust)|(mij|me) met rust laten|schrijf (mij|me|ons) uit|meld (mij|me|ons) af|laisse[zr]?( moi| nous|moi) (tranquilles?|en paix)|(desabonne[zr]?|desinscri(vez|s|re)) ?moi|lass(en sie|t|e)? (mich|uns)( endlich| jetzt)? in (ruhe|frieden)|meld(en sie|et|e)? mich ab|dej(a|e|en|ad)(me|nos) (ya )?(en paz|tranquil[oa])|(darme|den?me|da[dn]?me|me den?) de baja|dar de baja|desuscrib(e|an)me|cancelar (mi |la |a |minha )?(suscripcion|inscricao|subscricao)|(fou(s|tez)|fiche[zr]?) moi la paix|lache[zr]? moi|lascia(te)?(mi|ci) (in pace|stare)|mi lasci in pace|(cancella|rimuovi|disiscrivi|cancellate|disiscrivete|rimuovete)mi|(me )?deix(e|em|a)( ?me)? em paz|me descadastr(e|a)m?|(daj(cie)?|dac) mi (swiety )?spokoj|zostaw(cie)? mnie w spokoju|(wypisac sie|sie wypisac)|o (wypisanie|usuniecie) ((mojego )?numeru|moich danych)|rezygnuje z T|anuluj subskrypcje",
 	],
 	// Stop: alone, and before what to stop
 	[
 		"Z",
-		"unsubscribe from|opt out of|((hou|houd|houdt) op|kappen|stopp?en|stop) (met|with|mit)|(arrete[rz]?|cesse[rz]?|stoppe[rz]?) de|horen sie auf|hort? auf|(deja[rn]?|deje[n]?|para[rd]?|pare[nm]?|cesen|deix(e|em|ar)) de|basta (de|di|con)|chega|(smett(i|ete|a|ano|ere)|smettetela|smettila) di|przestan(cie)?|przestac|interromp(i|ere|er)|zatrzymaj|dosc",
+		"unsubscribe from|opt out of|((hou|houd|houdt) op|kappen|stopp?en|stop) (met|with|mit)|(arrete[rz]?|cesse[rz]?|stoppe[rz]?) (de|avec)|schluss mit|hor auf|(deja[rn]?|deje[n]?|para[rd]?|pare[nm]?|cesen|deix(e|em|ar)) de|basta (de|di|con)|(smett(i|ete|a|ano|ere)|smettetela|smettila) di|przestan|przestac|interromp(i|ere|er)|zatrzymaj|dosc",
 	],
-	["S", "quit|stopp?( ?all(es)?)?|stopp?en( sie)?|stopzetten|(arrete|stoppe)[rz]?|beenden|detener|parar|pare|basta"],
+	[
+		"S",
+		"quit|stopp?( ?all(es)?)?|stoppt|stopp?en( sie)?|stopzetten|(arrete|stoppe)[rz]?|beenden|detener|parar|parem?|basta(?! \\S+[aei]r(e|mi|ci|me|nos)? )|horen sie auf|hort auf|smettetela|przestancie",
+	],
 	// To unsubscribe
 	[
 		"U",
-		"unsub(scribe)?|opt ?out|remove|uitschrijven|uit te schrijven|uitgeschreven (te )?worden|(se )?(desabonner|desinscrire)|desabonnement|desinscription|abmelden|abbestellen|austragen|desuscribir(me|se)?|disiscriver(e|mi)|disiscrivi|descadastrar|wypisz(cie)?|wypisac",
+		"unsub(scribe)?|opt ?out|remove(?= from )|be (removed|unsubscribed|taken)|(verwijderd|geschrapt) (te )?worden|etre (retire|supprime|desinscrit|desabonne|raye)e?|(gestrichen|geloscht|entfernt|abgemeldet) werden|que me (borren|eliminen|quiten)|essere (cancellat|rimoss|tolt)[oa]|ser (removid|retirad)[oa]|zostac usuniet[ya]|o usuniecie(?= (mnie )?[LJ] )|sair(?= [LJ] )|uitschrijven|uit te schrijven|uitgeschreven (te )?worden|(se )?(desabonner|desinscrire)|desabonnement|desinscription|abmelden|abbestellen|austragen|desuscribir(me|se)?|disiscriver(e|mi)|disiscrivi|descadastrar|wypisz(cie)?|wypisac",
 	],
 	[
 		"K",
-		"afmelden|afmelding|uitschrijving|arret|abmeldung|aufhoren|baja|alto|salir|disiscrizione|sair|remover|wypisanie",
+		"^nie pisac(?= $)|afmelden|afmelding|uitschrijving|arret|abmeldung|aufhoren|baja|alto|salir|disiscrizione|sair|^remove(?= $)|remover|wypisanie",
 	],
 	// To delete, and to take off a list
 	[
 		"D",
-		"delete|verwijder(en)?|schrap|wis|supprime[zr]?|efface[zr]?|losch(en sie|en|t|e)|(borr|elimin|suprim)(a|e|en|ad)(me)?|(cancell|elimin)(a|ate)|rimuov(i|ete)|(remov|apagu?|exclu|elimin)(a|am|em|e)( ?me)?|usun(cie|ac)?",
+		"delete|remove|verwijder(en)?|schrap(pen)?|wis|supprime[zr]?|efface[zr]?|losch(en sie|en|t|e)|(borr|elimin|suprim)(a|e|en|ad)|(cancell|elimin)(a|ate)|rimuov(i|ete)|(remov|apagu?|exclu|elimin)(a|am|em|e)|usun(cie|ac)?",
 	],
 	[
 		"G",
-		"take|haal|retire[zr]?|enleve[zr]?|raye[zr]?|(streich|nehm|nimm|entfern)(en sie|en|t|e)?|(quit|saqu|sac)(a|e|en|ad)me|togli(ete|e)?(te)?mi|(retir|tir)(e|em|a)( ?me)?|skresl(cie)?",
+		"take|ha(al|len)|retire[zr]?|enleve[zr]?|raye[zr]?|(streich|nehm|nimm|entfern)(en sie|en|t|e)?|(retir|tir)(e|em|a)|skresl(cie)?",
 	],
+	["F", "(borr|elimin|suprim|quit|saqu|sac)(a|e|en|ad)me|togli(ete|e)?(te)?mi"], // with "me"
 	// To be contacted
 	[
 		"B",
-		"be (contacted|texted|messaged|bothered)|gecontacteerd (te )?worden|etre (contactee?|sollicitee?|derangee?)|(kontaktiert|angeschrieben|belastigt) werden|que me (escriban|contacten|molesten)|essere (contattat|disturbat)[oa]|ser contact?ad[oa]|kontaktu",
+		"be (contacted|texted|messaged|bothered)|gecontacteerd (te )?worden|etre (contactee?|sollicitee?|derangee?)|(kontaktiert|angeschrieben|belastigt) werden|que me (escriban|contacten|molesten)|essere (contattat|disturbat)[oa]|ser contac?tad[oa]|kontaktu|hear from you|van (jullie|u) horen|von ihnen horen",
 	],
+	["R", "receiv(e|ing)|(te )?ontvangen|recevoir|erhalten|recibir|ricevere|receber|otrzymywac|dostawac"],
+	["A", "get|hear|horen|krijgen|avoir|bekommen|haben"], // anything
+	// To send: a text, or a photo
 	[
-		"R",
-		"receiv(e|ing)|get|hear|horen|(te )?ontvangen|krijgen|recevoir|avoir|erhalten|bekommen|haben|recibir|ricevere|receber|otrzymywac|dostawac",
+		"H",
+		"send(ing)?|stuur( u| jullie)?|(te )?sturen|m?envoye[zr]|(zu )?(schick|send)(en sie|en|t|e)?|(mand|envi)(ir|ar)(me|nos)?|(mand|envi)(es|en|e)|(mand|invi)(ate|ar|are|i|ino)(mi|ci)?|(envi|mand)(ar|em|e)( ?me)?|(wysylaj|przysylaj)(cie)?|(wysylac|przysylac)",
 	],
 	// To write: as one asks for it, not as one tells of it
 	[
 		"V",
-		"texting|messaging|contact(ing)?|writ(e|ing)|send(ing)?|spamming|bother(ing)?|harassing|disturb(ing)?|(stuur|schrijf|app|contacteer|benader)( u| jullie)?|val(?= (mij|me|ons) niet)|lastig( te)?( vallen)?|lastigvallen|(te )?(sturen|schrijven|smsen|appen|contacteren)|m?ecri(re|vez|s)|m?envoye[zr]|(contact|derang|importun|sollicit)e[zrs]?|harceler|(zu )?(schreib|schick|send|kontaktier|belastig)(en sie|en|t|e)?|anschreiben|(vuelv(an|as|a) a )?((escrib|mand|envi|contact|molest)(ir|ar)(me|nos)?|escrib(as|an|a)|(mand|envi|contact|molest)(es|en|e))|scriv(ete|er|ere|a)(mi|ci)?|(contatt|mand|invi|disturb)(ate|ar|are|i|ino)(mi|ci)?|(escrev(er|am|a)|(envi|mand|contact?|incomod|perturb)(ar|em|e))( ?me)?|(pisz|wysylaj|przysylaj|kontaktuj)(cie)?( sie)?|(sie )?(pisac|wysylac|przysylac|kontaktowac)( sie)?",
+		"texting|messaging|contact(ing)?|writ(e|ing)|spamming|bother(ing)?|harassing|disturb(ing)?|(schrijf|app|contacteer|benader)( u| jullie)?|val(?= (mij|me|ons) niet)|lastig( te)?( vallen)?|lastigvallen|(te )?(schrijven|smsen|appen|contacteren)|m?ecri(re|vez|s)|(contact|derang|importun|sollicit)e[zrs]?|harceler|(zu )?(schreib|kontaktier|belastig)(en sie|en|t|e)?|anschreiben|(escrib|contact|molest)(ir|ar)(me|nos)?|escrib(as|an|a)|(contact|molest)(es|en|e)|scriv(ete|er|ere|a)(mi|ci)?|(contatt|disturb)(ate|ar|are|i|ino)(mi|ci)?|(escrev(er|am|a)|(contac?t|incomod|perturb)(ar|em|e))( ?me)?|(pisz|kontaktuj)(cie)?( sie)?|(sie )?(pisac|kontaktowac)( sie)?",
 	],
 	// Me
 	[
@@ -77,27 +92,35 @@ const classes: [letter: string, words: string][] = [
 	],
 	[
 		"W",
-		"((i|ik|ich|je) )?(want|wish|would like|id like|wil|wens|veux|souhaite|desire|voudrais|mochte|will|wunsche|quiero|deseo|quisiera|voglio|desidero|vorrei|quero|desejo|chce|zycze sobie)",
+		"((i|ik|ich|je) )?(want|wish|would like|id like|wil|wens|veux|souhaite|desire|voudrais|mochte|(?<=ich )will|will(?= (kein|nicht|nie))|wunsche|quiero|deseo|quisiera|voglio|desidero|vorrei|quero|desejo|chce|zycze sobie)",
 	],
 	// Never, no, more
-	["X", "never|nooit|plus aucun|niemals|nunca|nigdy"],
+	["X", "never|nooit|niemals|nunca|nigdy"],
 	[
 		"N",
-		"(i )?(do not|dont|no(?= longer))|no(?= (more|mas|P|W))|geen|niet|niets|niks|(je )?ne|pas|kein(e|en)?|nicht|nichts|nie|non|niente|nessun|nao|sem|zadnych",
+		"(i )?(do not|dont|no(?= longer))|no(?= (more|further|mas|vuelv|P|W))|geen|niet|niets|niks|(je )?ne|pas|kein(e|en)?|nicht|nichts|nie|non|niente|nessun|nao|sem|zadnych",
 	],
-	["Q", "plus(?= T)"], // "no more" alone, but "more" after a verb
+	["Q", "plus(?= T)|plus aucun"], // "no more" alone, but "more" after a verb
 	[
 		"M",
-		"any ?more|more|again|(any )?longer|meer|plus|jamais|rien|nada|mehr|wieder|weiteren?|mas|piu|altri|mais|wiecej|juz",
+		"any ?more|more|further|(?<!^)again|(any )?longer|meer|plus|jamais|rien|nada|mehr|(?<=(N|mehr) )wieder|weiteren?|vuelv(an|as|a) a|volt(em|e) a|mas|piu|altri|mais|wiecej|juz",
+	],
+	[
+		"Y",
+		"from you|van (jullie|u)|(de )?votre part|von (ihnen|euch)|(de |d)?(ustedes|usted|voces)|da (voi|lei)|od (was|panstwa)",
 	],
 	// What changes nothing
 	[
 		"",
-		"to|for|ever|from (you|now on)|by you|so many|these|van (jullie|u)|naar|aan|het|te|de|d|a|votre part|par vous|von (ihnen|euch)|an|zu|damit|ustedes|da voi|do|od was|this",
+		"to|for|ever|from now on|by you|so many|these|any|anything|naar|aan|het|te|de|d|a|par vous|an|zu|damit|do|(?<=[SZ] )this|from(?= T )",
+	],
+	[
+		"",
+		"hi|hey|hello|(no )?thanks|(no )?thank you|thx|hallo|bedankt|dank (u|je)( wel)?|merci|bonjour|danke|hola|gracias|ciao|buongiorno|grazie|obrigad[oa]|ola|dziekuje|dzien dobry",
 	],
 	[
 		"C",
-		"hi|hey|hello|(no )?thanks|(no )?thank you|thx|ok|okay|yes|sorry|and|so|just|but|right now|now|immediately|at once|hallo|bedankt|dank (u|je)( wel)?|ja|graag|nu|onmiddellijk|meteen|en|maar|merci|bonjour|oui|et|maintenant|immediatement|danke|sofort|jetzt|endlich|und|aber|hola|gracias|ya|ahora|pero|ciao|buongiorno|grazie|subito|ora|adesso|ma|obrigad[oa]|ola|agora|dziekuje|dzien dobry|natychmiast|teraz",
+		"ok|okay|yes|sorry|and|so|just|but|right now|now|immediately|at once|ja|graag|nu|onmiddellijk|meteen|en|maar|oui|et|maintenant|immediatement|sofort|jetzt|endlich|und|aber|ya|ahora|pero|subito|ora|adesso|ma|agora|natychmiast|teraz",
 	],
 ];
 
@@ -107,9 +130,11 @@ const pleases = new RegExp(`\\b(${please}) `, "g");
 
 export const withoutPlease = (words: string) => words.replace(pleases, "");
 
+export const hasPlease = (words: string) => words !== withoutPlease(words);
+
 /** A clause as the classes of its words, in capitals: "please stop texting me" is SVP. Other words stay in it. */
-export const classesOf = (words: string) =>
-	matchers
-		.reduce((rest, [words, letter]) => rest.replace(words, letter), withoutPlease(words))
-		.replace(/ /g, "")
-		.replace(/^C+|C+$/g, "");
+export const allClassesOf = (words: string) =>
+	matchers.reduce((rest, [words, letter]) => rest.replace(words, letter), withoutPlease(words)).replace(/ /g, "");
+
+/** The same without "now" and "and" at its ends. */
+export const classesOf = (words: string) => allClassesOf(words).replace(/^C+|C+$/g, "");

@@ -43,9 +43,9 @@ export function prove(open: () => Promise<Opened>): void {
 			await outbox.enqueue({ ...note, id: "after" }, { tx });
 		});
 		const open = await store.open(note, 10, Date.now());
-		expect(open.map(({ id, stoppedBy }) => [id, stoppedBy])).toEqual([
-			["before", "cancel"],
-			["after", null],
+		expect(open.map(({ id, isStopped }) => [id, isStopped])).toEqual([
+			["before", true],
+			["after", false],
 		]);
 	});
 }

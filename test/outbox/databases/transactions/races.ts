@@ -1,4 +1,4 @@
-// Transactions that end beside an `enqueue` or an `acknowledge`: committed, rolled back, on connections that are used again.
+// Transactions that end beside an `enqueue`, `enqueueMany`, `cancel` or `acknowledge`: committed, rolled back, on connections that are used again.
 import type { EnqueuedText, Outbox, OutboxStore, Transaction } from "messaging-conversations/outbox";
 import { isLong } from "../../../length.ts";
 
@@ -39,6 +39,8 @@ export const length = isLong ? 3_000 : 60;
 /** What is done with the promise of the outbox, before the transaction ends. */
 const waits = ["awaited", "at once", "with another", "forgotten", "too late"] as const;
 
+const operations = ["enqueue", "enqueue", "acknowledge", "acknowledge", "cancel", "supersede", "enqueueMany"] as const;
+
 const rollBack = new Error("thought better of it");
 
 export async function race({
@@ -73,16 +75,26 @@ export async function race({
 		const wait = pick(isSynchronous ? waits.filter((each) => each !== "awaited") : waits);
 		const isCommitted = random() < 0.4;
 		const isFirst = random() < 0.5;
-		const isAcknowledged = random() < 0.35;
-		const name = [isAcknowledged ? "acknowledge" : "enqueue", wait, isCommitted ? "commit" : "rollback"].join(", ");
+		const what = pick(operations);
+		const name = [what, wait, isCommitted ? "commit" : "rollback"].join(", ");
+		const old = `${id} old`;
 		let revision = 0;
-		if (isAcknowledged) {
-			await outbox.enqueue({ ...note, id });
+		if (what === "acknowledge" || what === "cancel") await outbox.enqueue({ ...note, id });
+		if (what === "acknowledge") {
 			await outbox.cancel(id);
 			revision = (await store.find(id))?.unacknowledged ?? 0;
 		}
-		const tried = (tx: Transaction): Promise<unknown> =>
-			isAcknowledged ? outbox.acknowledge([{ id, revision }], { tx }) : outbox.enqueue({ ...note, id }, { tx });
+		if (what === "supersede") await outbox.enqueue({ ...note, id: old });
+		const tried = (tx: Transaction): Promise<unknown> => {
+			if (what === "acknowledge") return outbox.acknowledge([{ id, revision }], { tx });
+			if (what === "cancel") return outbox.cancel(id, { tx });
+			if (what === "enqueueMany")
+				return outbox.enqueueMany(
+					[id, `${id} too`].map((each) => ({ ...note, id: each })),
+					{ tx },
+				);
+			return outbox.enqueue({ ...note, id, ...(what === "supersede" && { supersedes: old }) }, { tx });
+		};
 		const all: Promise<unknown>[] = [];
 		let outcome: Promise<boolean> = Promise.resolve(false);
 		const begin = (tx: Transaction): Promise<unknown> => {
@@ -141,7 +153,15 @@ export async function race({
 		const isDone = await Promise.race([outcome, unsettled(wait === "forgotten" || wait === "too late")]);
 		await Promise.all(all);
 		const row = await store.find(id);
-		const isThere = isAcknowledged ? row?.unacknowledged === null : row !== undefined;
+		const isThere =
+			what === "acknowledge"
+				? row?.unacknowledged === null
+				: what === "cancel"
+					? row?.state === "cancelled"
+					: row !== undefined;
+		const other = what === "supersede" ? (await store.find(old))?.state === "cancelled" : isThere;
+		const isBoth = what === "enqueueMany" ? (await store.find(`${id} too`)) !== undefined : other;
+		if (isBoth !== isThere && wait !== "forgotten" && !isOfAnother) tally.untrue.push(`${name}: half of it`);
 		tally.races++;
 		if (wait === "too late" && isOfAnother) tally.ofAnother++;
 		else if ((!isCommitted || wait === "too late") && isThere) tally.survivors.push(name);

@@ -1,0 +1,100 @@
+/*
+ * The life of a text, in sentences.
+ */
+import type { JournalEntry } from "./journal.ts";
+import { purposeOf } from "./policy/purpose.ts";
+import type { OutboxStatus } from "./status.ts";
+import type { OutboxText } from "./text.ts";
+import { shown } from "./waits-for.ts";
+
+/** What happened to a text. It holds no number and no text of it. */
+export interface Explanation {
+	/** What is known of the text now. */
+	status: OutboxStatus;
+	/** Its steps, the oldest first. The first 8 and the last 24 are kept; none after `forget`. */
+	steps: ExplainedStep[];
+}
+
+/** A step in the life of a text. */
+export interface ExplainedStep {
+	/** When it happened. */
+	at: Date;
+	/** When it happened for the last time, if it was repeated; else null. */
+	until: Date | null;
+	/** What was read, what was decided and why, in English. */
+	sentence: string;
+}
+
+const reads: Readonly<Record<NonNullable<JournalEntry["read"]>, string>> = {
+	message: "The conversation shows it as a message.",
+	held: "The service holds it until the contact consents.",
+	other: "The service holds another text for the contact.",
+	asked: "The conversation shows a request for consent.",
+	none: "It is not in the conversation.",
+	twice: "The conversation shows two texts with these words.",
+	hidden: "The agency has no conversation with the contact, or it is hidden.",
+};
+
+const states: Readonly<Record<string, string>> = {
+	waiting: "It waits",
+	sending: "It is being sent",
+	held: "It is held until the contact consents",
+	sent: "It is sent",
+	delivered: "It was delivered",
+	read: "It was read",
+	failed: "It did not reach the phone",
+	dropped: "It was dropped by the service",
+	replaced: "Another text took its place",
+	refused: "It ended as refused",
+	expired: "It ended as expired",
+	cancelled: "It ended as cancelled",
+	unknown: "It is not known whether it was sent",
+};
+
+export function stepsOf(text: OutboxText): ExplainedStep[] {
+	const enqueued = {
+		at: new Date(text.createdAt),
+		until: null,
+		sentence:
+			text.notBefore === null
+				? `Enqueued (${purposeOf(text)}).`
+				: `Enqueued (${purposeOf(text)}), not to be sent before ${shown(text.notBefore)}.`,
+	};
+	const journal = (text.progress.journal ?? []).filter(({ state }) => state !== undefined);
+	return [enqueued, ...journal.map(stepFrom)];
+}
+
+function stepFrom(entry: JournalEntry): ExplainedStep {
+	const {
+		at,
+		read,
+		isOpen,
+		state = "",
+		reason,
+		request,
+		isUndone,
+		error,
+		isCancelled,
+		nextAt,
+		by,
+		times,
+		until,
+	} = entry;
+	const said = [
+		entry.omitted ? `(${entry.omitted} earlier steps are not kept.)` : "",
+		read ? reads[read] : "",
+		isOpen === undefined ? "" : `The window is ${isOpen ? "open" : "closed"}.`,
+		request ? `Request ${request} begins.` : "",
+		isUndone ? "The request was not made: too much time had passed since the read, or the worker stopped." : "",
+		error ? `A call failed with ${error}.` : "",
+		isCancelled ? "The outbox will not send it." : "",
+		request ? "" : `${states[state] ?? state}${reason ? `, because of ${reason}` : ""}${by ? `, as ${by} said` : ""}.`,
+		nextAt !== undefined && !request ? `Next check at ${new Date(nextAt).toISOString().slice(0, 19)}Z.` : "",
+		times ? `${times} times.` : "",
+	];
+	return {
+		at: new Date(at),
+		until: until === undefined ? null : new Date(until),
+		sentence: said.filter((each) => each !== "").join(" "),
+	};
+}

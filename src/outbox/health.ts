@@ -1,0 +1,88 @@
+/*
+ * How the outbox is, at a glance: three small statements, whatever the size of the table.
+ */
+import type { ListedState, OutboxStore } from "./store.ts";
+import { type Suspension, suspensionFrom } from "./suspension.ts";
+import { isAlive } from "./waits-for.ts";
+
+/** How the outbox is. It holds no number and no text. */
+export interface OutboxHealth {
+	/** When it was asked. */
+	at: Date;
+	/** The processes that work, or have within a day; those that were seen last first. One that stops in order is gone at once. */
+	workers: WorkerHealth[];
+	/** Unfinished texts by their state, and those that somebody has to look at. Each is counted up to 1,000. */
+	texts: Record<ListedState, number>;
+	/**
+	 * Texts whose time has come and that wait, counted up to 1,000: also those that could not be sent and are tried again, such as
+	 * after an error, and those whose result is not known for two minutes. Those of agencies that a person has suspended are left out.
+	 */
+	due: number;
+	/** When the first of them was due; null if there is none. */
+	oldestDueAt: Date | null;
+	/** What keeps texts from being sent for the moment. It ends by itself once the cause has gone. */
+	pauses: PauseHealth[];
+	/** What people have suspended. Only `resume` ends it. */
+	suspensions: Suspension[];
+}
+
+/** A process that works. */
+export interface WorkerHealth {
+	/** A random id, which says nothing of the machine. */
+	id: string;
+	/** The version of this package that it runs. */
+	version: string;
+	/** Whether it calls `drain`, so that it is silent in between. */
+	isDrain: boolean;
+	/** When it started. */
+	startedAt: Date;
+	/** When it gave its last sign of life. A worker gives one every 5 seconds. */
+	lastSeenAt: Date;
+	/** Whether it was seen within the last minute; one that calls `drain` within the last 15. */
+	isAlive: boolean;
+}
+
+/** A pause that all workers obey. */
+export interface PauseHealth {
+	/** The agency's id; null for everybody. */
+	agencyId: string | null;
+	/** Why, in the words of {@link PauseReason}. A pause of an earlier version names the kind of call that failed. */
+	reason: string;
+	/** When it began; null for one of an earlier version. */
+	since: Date | null;
+	/** When one request tries again. */
+	until: Date;
+}
+
+const mostCounted = 1_000;
+
+export async function healthOf(store: OutboxStore, now: number): Promise<OutboxHealth> {
+	const [workers, counts, paused, suspended] = await Promise.all([
+		store.workers(),
+		store.counts(now, mostCounted),
+		store.paused(),
+		store.suspended(),
+	]);
+	return {
+		at: new Date(now),
+		// Ages, because the clock of the store is another one.
+		workers: workers.map((worker) => ({
+			id: worker.id,
+			version: worker.version,
+			isDrain: worker.isDrain,
+			startedAt: new Date(now - worker.ageMs),
+			lastSeenAt: new Date(now - worker.silentMs),
+			isAlive: isAlive(worker),
+		})),
+		texts: counts.states,
+		due: counts.due,
+		oldestDueAt: counts.oldestDueAt === null ? null : new Date(counts.oldestDueAt),
+		pauses: paused.map(({ agencyId, cause, reason, since, until }) => ({
+			agencyId: agencyId === "" ? null : agencyId,
+			reason: cause ?? reason,
+			since: since === null ? null : new Date(since),
+			until: new Date(until),
+		})),
+		suspensions: suspended.map(suspensionFrom),
+	};
+}

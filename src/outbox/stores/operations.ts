@@ -1,0 +1,95 @@
+/*
+ * What people ask of a store, and tell it: suspensions, workers and their signs of life, and what is not finished.
+ */
+import type { ListedState, OutboxStore, StoredSuspension } from "../store.ts";
+import type { Row, Value } from "./connection.ts";
+import { textFrom } from "./rows.ts";
+import type { Statements } from "./statements.ts";
+
+type Operations = Pick<
+	OutboxStore,
+	"suspend" | "endSuspension" | "suspended" | "beat" | "leave" | "workers" | "counts" | "list"
+>;
+
+interface Run {
+	query: (sql: string, values: Value[]) => Promise<Row[]>;
+	change: (sql: string, values: Value[]) => Promise<number>;
+}
+
+/** A text whose result is not known for so long is late. */
+const stuckMs = 2 * 60_000;
+/** Queues that are made due in one statement, so that no worker waits for long. */
+const atOnce = 5_000;
+
+export function createOperations(statements: Statements, { query, change }: Run): Operations {
+	/** Makes the queues of an agency due, or all of them. While it was suspended, their workers put them off. */
+	async function wakeAgency(agencyId: string, now: number): Promise<void> {
+		for (let from = 0, isMore = true; isMore; ) {
+			const [some] = await query(statements.someQueues, [from, atOnce, agencyId]);
+			const [last, count] = [Number(some?.last ?? 0), Number(some?.count ?? 0)];
+			if (count > 0) await change(statements.wakeAgency, [Math.floor(now), from, last, agencyId]);
+			from = last;
+			isMore = count === atOnce;
+		}
+	}
+
+	/** Workers that have begun here. Only the first sign of life of each looks for silent ones. */
+	const begun = new Set<string>();
+	return {
+		async suspend({ agencyId, reason, by, since }) {
+			// Not known from before, because a switch that does nothing is worse than a statement more.
+			await query(statements.addAgencies(1), [agencyId]);
+			await change(statements.suspend, [agencyId, reason, by, Math.floor(since)]);
+		},
+		async endSuspension(agencyId, now) {
+			const isEnded = (await change(statements.endSuspension, [agencyId])) > 0;
+			await wakeAgency(agencyId, now);
+			return isEnded;
+		},
+		suspended: async () =>
+			(await query(statements.suspended, [])).map(
+				({ agency_id, suspended_since, suspended_reason, suspended_by }): StoredSuspension => ({
+					agencyId: String(agency_id),
+					reason: String(suspended_reason),
+					by: suspended_by === null ? null : String(suspended_by),
+					since: Number(suspended_since),
+				}),
+			),
+		async beat({ id, version, isDrain }) {
+			await query(statements.beat, [id, version, Number(isDrain)]);
+			if (begun.has(id)) return;
+			begun.add(id);
+			await change(statements.forgetSilent, []);
+		},
+		async leave(id) {
+			begun.delete(id);
+			await change(statements.leave, [id]);
+		},
+		workers: async () =>
+			(await query(statements.workers, [])).map(({ id, version, is_drain, age_ms, silent_ms }) => ({
+				id: String(id),
+				version: String(version),
+				isDrain: Number(is_drain) === 1,
+				ageMs: Number(age_ms),
+				silentMs: Number(silent_ms),
+			})),
+		async counts(now, most) {
+			const rows = await query(statements.counts, [Math.floor(now), most, Math.floor(now) - stuckMs]);
+			const of = (name: string) => rows.find(({ state }) => state === name);
+			const count = (name: ListedState) => Number(of(name)?.count ?? 0);
+			const late = [of("due"), of("again"), of("stuck")];
+			const times = late.flatMap((row) => (row?.oldest ? [Number(row.oldest)] : []));
+			return {
+				states: {
+					waiting: count("waiting"),
+					sending: count("sending"),
+					held: count("held"),
+					unknown: count("unknown"),
+				},
+				due: late.reduce((sum, row) => Math.min(most, sum + Number(row?.count ?? 0)), 0),
+				oldestDueAt: times.length > 0 ? Math.min(...times) : null,
+			};
+		},
+		list: async (state, limit, agencyId = "") => (await query(statements.list(state), [limit, agencyId])).map(textFrom),
+	};
+}

@@ -1,0 +1,48 @@
+/*
+ * Which tables a database has, for programs that did not create them.
+ */
+import { refuse } from "../input.ts";
+import { type AnyQueryable, databaseOf } from "../transaction.ts";
+import type { Dialect } from "./connection.ts";
+import { isUnmigrated } from "./database-error.ts";
+import { namesFrom } from "./names.ts";
+
+/** Grows with each change of the tables that an earlier version must not work with, or that it does not have. */
+export const schemaVersion = 1;
+/** Its name among the stops, which hold a number for each name. */
+export const schemaName = "schema";
+
+const stores = { postgres: "postgresStore", mysql: "mysqlStore", sqlite: "sqliteStore" } as const;
+
+/**
+ * The version of the tables; 0 if they are of a version that did not store it. Undefined if they are not there.
+ *
+ * @throws PartnerInvalidInput for an invalid table name
+ */
+async function schemaOf(db: unknown, dialect: Dialect, table: string): Promise<number | undefined> {
+	const operation = stores[dialect];
+	const { texts, stops } = namesFrom({ table }, operation);
+	const { query } = databaseOf(db as AnyQueryable, dialect, "database", operation);
+	const exists = (name: string): Promise<boolean> =>
+		query(`select 1 as found from ${name} limit 1`, []).then(
+			() => true,
+			(error: unknown) => {
+				if (isUnmigrated(error)) return false;
+				throw error;
+			},
+		);
+	if (!(await exists(texts))) return undefined;
+	if (!(await exists(stops))) return 0;
+	const [row] = await query(`select stopped_at from ${stops} where name = '${schemaName}'`, []);
+	return Number(row?.stopped_at ?? 0);
+}
+
+/** @throws PartnerInvalidInput if the tables are not of this version */
+export async function refuseOtherSchema(db: unknown, dialect: Dialect, table: string): Promise<void> {
+	const found = await schemaOf(db, dialect, table);
+	if (found === undefined) refuse("table", "there is no such table in this database", "outbox");
+	if (found < schemaVersion)
+		refuse("table", "is of an earlier version of the package: run outbox.migrate() of this one first", "outbox");
+	if (found > schemaVersion)
+		refuse("table", "is of a later version of the package: use the command of that version", "outbox");
+}

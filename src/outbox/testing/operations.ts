@@ -1,0 +1,209 @@
+// What people ask of a store, and tell it: suspensions, workers, and what is not finished.
+import type { ClaimOptions, Lease, OutboxStore } from "messaging-conversations/outbox";
+import { equal, like } from "./assert.ts";
+import { type Check, change, idsOf, noon, otherAgency, otherNumber, recipient, rowOf, textOf } from "./check.ts";
+
+/** Long enough for the slowest database. */
+const leaseMs = 600_000;
+
+function claim(store: OutboxStore, options: Partial<ClaimOptions> = {}): Promise<Lease[]> {
+	return store.claim({ now: noon, limit: 100, each: 100, leaseMs, isReading: false, ...options });
+}
+
+const who = ({ agencyId, to, isSuspended }: Lease) => ({ agencyId, to, isSuspended });
+const free = { isSuspended: false };
+const stopped = { isSuspended: true };
+
+function begin(store: OutboxStore, id: string, lease: Lease): Promise<boolean> {
+	return rowOf(store, id).then((row) =>
+		store.save({ ...row, state: "sending" }, { unlessStopped: true, lease, leaseMs }),
+	);
+}
+
+async function releaseAll(store: OutboxStore, leases: readonly Lease[], at = noon): Promise<void> {
+	for (const lease of leases) await store.release(lease, { at, band: lease.band });
+}
+
+export const operationChecks: Check[] = [
+	{
+		title: "a suspended agency is claimed for reads alone, until endSuspension makes its queues due",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("x", otherAgency));
+			const { agencyId } = recipient;
+			equal("suspended of a new store", await store.suspended(), []);
+			await store.suspend({ agencyId, reason: "Één 'price' 👋", by: null, since: noon });
+			await store.suspend({ agencyId, reason: "The same", by: "Ann", since: noon + 5 });
+			equal("suspended", await store.suspended(), [{ agencyId, reason: "The same", by: "Ann", since: noon }]);
+			const others = await claim(store);
+			equal("claim while an agency is suspended", others.map(who), [{ ...otherAgency, ...free }]);
+			const reads = await claim(store, { isReading: true });
+			equal("claim of reads while it is suspended", reads.map(who), [{ ...recipient, ...stopped }]);
+			equal("claim that probes it", await claim(store, { probing: agencyId }), []);
+			await releaseAll(store, reads, noon + 9_000);
+			equal("claim of reads after release", await claim(store, { isReading: true }), []);
+			equal("endSuspension of another agency", await store.endSuspension(otherAgency.agencyId, noon), false);
+			equal("endSuspension", await store.endSuspension(agencyId, noon), true);
+			equal("a second endSuspension", await store.endSuspension(agencyId, noon), false);
+			equal("suspended after endSuspension", await store.suspended(), []);
+			equal("claim after endSuspension", (await claim(store)).map(who), [{ ...recipient, ...free }]);
+		},
+	},
+	{
+		title: "an agency of a suspension of everybody is claimed for reads alone",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("x", otherAgency));
+			// Its queue is there before.
+			await releaseAll(store, await claim(store));
+			await store.suspend({ agencyId: "", reason: "All", by: "Ann", since: noon });
+			await store.suspend({ agencyId: recipient.agencyId, reason: "One", by: "Ann", since: noon });
+			equal("claim while everybody is suspended", await claim(store), []);
+			equal("claim that probes while everybody is suspended", await claim(store, { probing: "" }), []);
+			const reads = await claim(store, { isReading: true });
+			equal("claim of reads while everybody is suspended", reads.map(({ agencyId }) => agencyId).sort(), [
+				"agy_1",
+				"agy_2",
+			]);
+			await releaseAll(store, reads, noon + 9_000);
+			equal("endSuspension of everybody", await store.endSuspension("", noon), true);
+			equal("claim after it", (await claim(store)).map(who), [{ ...otherAgency, ...free }]);
+		},
+	},
+	{
+		title: "save with a lease begins nothing while the agency or everybody is suspended",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("x", otherAgency));
+			const leases = await claim(store);
+			const [mine, other] = ["agy_1", "agy_2"].map((id) => leases.find(({ agencyId }) => agencyId === id));
+			if (!mine || !other) throw new Error("claim: expected two leases");
+			const row = await rowOf(store, "a");
+			await store.suspend({ agencyId: recipient.agencyId, reason: "One", by: null, since: noon });
+			equal("save with a lease while it is suspended", await begin(store, "a", mine), false);
+			equal("the row after it", await store.find("a"), row);
+			equal("save without a lease", await store.save({ ...row, nextAt: noon + 1 }), true);
+			equal("save with a lease of another agency", await begin(store, "x", other), true);
+			await store.suspend({ agencyId: "", reason: "All", by: null, since: noon });
+			await store.endSuspension(recipient.agencyId, noon);
+			equal("save with a lease while everybody is suspended", await begin(store, "a", mine), false);
+			await store.endSuspension("", noon);
+			equal("save with a lease after both", await begin(store, "a", mine), true);
+		},
+	},
+	{
+		title:
+			"a queue that was claimed while its agency was suspended is due again after endSuspension, whatever its release says",
+		async run(given) {
+			const store = await given(textOf("a"));
+			const { agencyId } = recipient;
+			await releaseAll(store, await claim(store));
+			await store.suspend({ agencyId, reason: "One", by: null, since: noon });
+			const reads = await claim(store, { isReading: true });
+			await store.endSuspension(agencyId, noon);
+			await releaseAll(store, reads, noon + 9_000);
+			equal("claim after it", (await claim(store)).map(who), [{ ...recipient, ...free }]);
+		},
+	},
+	{
+		title: "a suspension and a pause of one agency end apart",
+		async run(given) {
+			const store = await given(textOf("a"));
+			const { agencyId } = recipient;
+			await store.pause({ agencyId, until: noon, failures: 1, reason: "send", cause: null, since: null });
+			await store.suspend({ agencyId, reason: "One", by: null, since: noon });
+			equal("claim of reads while it is paused too", await claim(store, { isReading: true }), []);
+			await store.resume(agencyId);
+			equal("claim after the pause", await claim(store), []);
+			like("suspended after the pause", await store.suspended(), [{ agencyId }]);
+			await store.pause({ agencyId, until: noon, failures: 1, reason: "send", cause: null, since: null });
+			await store.recover(noon);
+			await store.endSuspension(agencyId, noon);
+			like("paused after the suspension", await store.paused(), [{ agencyId, failures: 1, cause: null, since: null }]);
+			equal("claim after the suspension", await claim(store), []);
+		},
+	},
+	{
+		title: "workers lists who has given a sign of life, until they leave",
+		async run(given) {
+			const store = await given();
+			equal("workers of a new store", await store.workers(), []);
+			await store.beat({ id: "a", version: "1.2.3", isDrain: false });
+			await store.beat({ id: "b", version: "1.2.3", isDrain: true });
+			await new Promise((resolve) => setTimeout(resolve, 20));
+			await store.beat({ id: "a", version: "1.2.3", isDrain: false });
+			const found = await store.workers();
+			const [a, b] = ["a", "b"].map((id) => found.find((worker) => worker.id === id));
+			like("the worker a", a, { id: "a", version: "1.2.3", isDrain: false });
+			like("the worker b", b, { id: "b", version: "1.2.3", isDrain: true });
+			equal("whether a is older than its last sign", Number(a?.ageMs) > Number(a?.silentMs), true);
+			equal("whether b has been silent for longer", Number(b?.silentMs) > Number(a?.silentMs), true);
+			await store.leave("a");
+			equal(
+				"workers after leave",
+				(await store.workers()).map(({ id }) => id),
+				["b"],
+			);
+		},
+	},
+	{
+		title: "counts and list find unfinished and unknown texts",
+		async run(given) {
+			const store = await given();
+			const none = { waiting: 0, sending: 0, held: 0, unknown: 0 };
+			equal("counts of a new store", await store.counts(noon, 10), { states: none, due: 0, oldestDueAt: null });
+			for (const [at, id] of ["a", "b", "c", "d", "e"].entries())
+				await store.insert(textOf(id, { notBefore: noon + at }), undefined);
+			await store.insert(textOf("x", otherAgency), undefined);
+			await store.insert(textOf("y", otherNumber), undefined);
+			await change(store, "b", { state: "held", nextAt: noon - 1 });
+			await change(store, "c", { state: "unknown", nextAt: null });
+			await change(store, "x", { state: "unknown", nextAt: null });
+			await change(store, "y", { state: "sent", nextAt: null });
+			equal("counts", await store.counts(noon + 3, 10), {
+				states: { waiting: 3, sending: 0, held: 1, unknown: 2 },
+				due: 2,
+				oldestDueAt: noon,
+			});
+			const { progress } = await rowOf(store, "d");
+			await change(store, "d", { nextAt: noon + 60_000, progress: { ...progress, failures: 1 } });
+			await change(store, "a", { nextAt: noon + 60_000, reason: "consent_unavailable" });
+			equal("counts of texts that are tried again", (await store.counts(noon + 3, 10)).due, 2);
+			const trying = await store.counts(noon + 120_000, 10);
+			equal("counts at the moment of a try", [trying.due, trying.oldestDueAt], [3, noon]);
+			await change(store, "e", { state: "sending", since: noon - 1, progress: { ...progress, attempts: 1 } });
+			equal("counts of a text that is being sent", (await store.counts(noon + 60_000, 10)).due, 2);
+			const stuck = await store.counts(noon + 180_000, 10);
+			equal("counts of one whose result is long unknown", [stuck.due, stuck.oldestDueAt], [3, noon - 1]);
+			await change(store, "e", { progress: { ...progress, attempts: 2 } });
+			equal("counts of one that is sent again", (await store.counts(noon + 60_000, 10)).due, 3);
+			await change(store, "e", { state: "waiting", since: noon, progress });
+			await store.suspend({ agencyId: textOf("a").agencyId, reason: "wrong price", by: null, since: noon });
+			equal("counts while the agency is suspended", (await store.counts(noon + 3, 10)).due, 0);
+			await store.endSuspension(textOf("a").agencyId, noon);
+			await change(store, "d", { nextAt: noon + 3, progress });
+			await change(store, "a", { nextAt: noon, reason: null });
+			equal("counts before all", (await store.counts(noon - 1, 10)).due, 0);
+			equal("counts of at most 1", (await store.counts(noon + 3, 1)).states, {
+				waiting: 1,
+				sending: 0,
+				held: 1,
+				unknown: 1,
+			});
+			equal("list of waiting texts", idsOf(await store.list("waiting", 10)), ["a", "d", "e"]);
+			equal("list with limit 1", idsOf(await store.list("waiting", 1)), ["a"]);
+			equal("list of unknown texts", idsOf(await store.list("unknown", 10)).sort(), ["c", "x"]);
+			equal("list of an agency", idsOf(await store.list("unknown", 10, otherAgency.agencyId)), ["x"]);
+			like("a row of list", (await store.list("held", 10))[0], await rowOf(store, "b"));
+		},
+	},
+	{
+		title: "erase removes the journal of a text",
+		async run(given) {
+			const store = await given(textOf("a"));
+			const { progress } = await rowOf(store, "a");
+			const journal = [{ at: noon, state: "sent", request: 1 }];
+			const saved = await change(store, "a", { state: "sent", nextAt: null, progress: { ...progress, journal } });
+			equal("the journal", (await rowOf(store, "a")).progress.journal, saved.progress.journal);
+			await store.erase(recipient);
+			equal("the journal after erase", (await rowOf(store, "a")).progress.journal, undefined);
+		},
+	},
+];

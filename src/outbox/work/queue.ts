@@ -1,0 +1,91 @@
+/*
+ * Works through the queue of one recipient, text by text.
+ */
+import { createContact } from "../policy/contact.ts";
+import { bandOf, type Lease, type NextDue } from "../store.ts";
+import type { OpenText, OutboxText, Recipient } from "../text.ts";
+import type { QueueContext } from "./context.ts";
+import { headOf } from "./order.ts";
+import { follow } from "./read.ts";
+import { workText } from "./step.ts";
+import { nextWhileSuspended } from "./suspended.ts";
+import { endUnsent, write } from "./write.ts";
+
+/** When a queue is due next, and what it waits for. Undefined if nothing is left in it. */
+export type Next = NextDue | undefined;
+
+/** Does what is due in a queue, until the signal aborts. */
+export async function workQueue(
+	shared: Omit<QueueContext, "lease" | "contact">,
+	lease: Lease,
+	signal?: AbortSignal,
+): Promise<Next> {
+	const { store, now } = shared.options;
+	const context: QueueContext = { ...shared, lease, contact: createContact(store, shared.optOuts, lease, now) };
+	// Another text of the agency has met an error since the queue was leased.
+	if (context.pauses.pausedUntil(lease.agencyId) > now()) return { at: now(), band: lease.band };
+	await follow(context, lease, signal);
+	let last: OutboxText | undefined;
+	/** What is due, as long as nothing was changed since it was read. */
+	let due: readonly OpenText[] | undefined;
+	while (!signal?.aborted) {
+		const found = await store.open(lease, lease.isSuspended ? Number.MAX_SAFE_INTEGER : 20, now());
+		const texts = lease.isSuspended ? found : await withHeirs(context, found);
+		if (await endUnsent(context, texts)) continue;
+		due = texts;
+		const head = lease.isSuspended ? texts[0] : headOf(texts, context.options);
+		if (!head || (lease.isSuspended && head.state === "waiting")) break;
+		const isDue = (head.nextAt ?? 0) <= now();
+		// An earlier version has put it off behind the text that has just ended here.
+		const isNext = last && last.id !== head.id && head.progress.attempts === 0;
+		if (!isNext && !isDue) break;
+		// More urgent texts of other recipients come first.
+		if (last && head.priority < last.priority) {
+			if (!isDue) await write(context, head, { nextAt: now() });
+			due = undefined;
+			break;
+		}
+		last = head;
+		due = undefined;
+		if (!(await workText(context, head, texts, signal))) break;
+	}
+	if (signal?.aborted) return { at: now(), band: lease.band };
+	const suspended = lease.isSuspended ? await nextWhileSuspended(context.options, lease) : undefined;
+	return suspended ?? nextOf(context, lease, due);
+}
+
+/** Texts that wait behind the head are due with it. */
+async function nextOf(
+	{ options: { store, now } }: QueueContext,
+	recipient: Recipient,
+	due?: readonly OpenText[],
+): Promise<Next> {
+	const at = now();
+	const [head] = due ?? (await store.open(recipient, 1, at));
+	if (head && (head.nextAt ?? 0) <= at) return { at, band: bandOf(head.state, head.priority) };
+	const next = await store.nextOf(recipient, at);
+	if (next) return next;
+	// What was due later may have been made due meanwhile, because a clock was set back. Without it the queue would be removed.
+	const missed = await store.nextOf(recipient, 0);
+	return missed && { ...missed, at };
+}
+
+/** A text that supersedes one which was to take the place of the held text takes that place itself. */
+async function withHeirs(
+	{ options: { store } }: QueueContext,
+	texts: readonly OpenText[],
+): Promise<readonly OpenText[]> {
+	const [held] = texts;
+	if (held?.state !== "held") return texts;
+	return Promise.all(
+		texts.map(async (text) => {
+			let id = text.progress.given?.supersedes;
+			while (id !== undefined && id !== held.id) {
+				const row: OutboxText | undefined = await store.find(id);
+				id = row?.reason === "superseded" ? row.progress.given?.supersedes : undefined;
+			}
+			if (id === undefined) return text;
+			return { ...text, progress: { ...text.progress, given: { ...text.progress.given, supersedes: id } } };
+		}),
+	);
+}

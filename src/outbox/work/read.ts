@@ -1,0 +1,95 @@
+/*
+ * Reads the conversation about the texts of a recipient.
+ */
+import { phaseOf } from "../../shared/delivery-phase.ts";
+import { afterFollow, backoffMs, isRestored } from "../decide.ts";
+import { backupSlackMs, findText, type Match, readConversation, slackMs } from "../match.ts";
+import { type OutboxText, type Recipient, type Restored, storableId } from "../text.ts";
+import type { QueueContext } from "./context.ts";
+import { errorOf, failureOf, hookFailure } from "./failure.ts";
+import { isRefusedByGateway } from "./gateway.ts";
+import { write } from "./write.ts";
+
+/** How long a read may take. A slow service is still read and sent to. */
+const readingMs = 30_000;
+
+/** Reads about a text. Null when the conversation is unknown or hidden; undefined when the read failed, which the row notes. */
+export async function readFor(
+	context: QueueContext,
+	text: OutboxText,
+	signal: AbortSignal | undefined,
+): Promise<Match | null | undefined> {
+	const { pauses } = context;
+	const { client, store, now, isClockGiven } = context.options;
+	const { baseline } = text.progress;
+	const restored = text.state === "waiting" && isRestored(text) ? text.progress.restored : undefined;
+	const since = baseline?.since ?? 0;
+	const from = (_date: number | undefined, aheadMs: number): number => {
+		// The contact may have asked for no more texts since a backup.
+		if (restored) return Math.min(since || Number.POSITIVE_INFINITY, restored.from - aheadMs) - slackMs;
+		return text.state === "waiting" ? Number.POSITIVE_INFINITY : since - slackMs;
+	};
+	try {
+		const found = await readConversation(client.agency(text.agencyId), text.to, from, {
+			clock: isClockGiven ? undefined : now,
+			deadlineMs: readingMs,
+			signal,
+		});
+		await pauses.passed(text, "read");
+		if (!found) return null;
+		const excluded = new Set([...(await store.claimed(text)), ...(baseline?.known ?? []).map((id) => storableId(id))]);
+		const sought = { body: text.body, excluded, queuedBefore: baseline?.queued };
+		if (!restored) return findText(found, { ...sought, since });
+		const { aheadMs } = found;
+		const backup = { since: since || mayBeSentSince(text, restored) - aheadMs, until: restored.to - aheadMs };
+		return findText(found, { ...sought, ...backup });
+	} catch (thrown) {
+		const error = failureOf(thrown, "conversations.get");
+		if (signal?.aborted) return undefined;
+		const { failures } = text.progress;
+		const waitMs = backoffMs(failures);
+		const nextAt = isRefusedByGateway(error)
+			? (await context.gateway.refused(error, text, waitMs)).nextAt
+			: await pauses.met(error, text, waitMs);
+		await write(context, text, { nextAt, progress: { failures: failures + 1, error: errorOf(error) } });
+		return undefined;
+	}
+}
+
+/** From when on a text may have been sent that is not in its row. */
+function mayBeSentSince({ createdAt, notBefore }: OutboxText, { from }: Restored): number {
+	return Math.max(from - backupSlackMs, createdAt, notBefore ?? 0);
+}
+
+/** Reads about the messages that were sent. One reading serves all texts of the recipient. */
+export async function follow(
+	context: QueueContext,
+	recipient: Recipient,
+	signal: AbortSignal | undefined,
+): Promise<void> {
+	const { pauses, options } = context;
+	const { client, store, now } = options;
+	const texts = await store.followed(recipient, now());
+	if (texts.length === 0) return;
+	const missing = new Set(texts.map(({ messageId }) => messageId));
+	const oldest = Math.min(...texts.map(({ progress }) => progress.baseline?.since ?? 0));
+	try {
+		const reading = await readConversation(client.agency(recipient.agencyId), recipient.to, oldest - slackMs, {
+			clock: options.isClockGiven ? undefined : now,
+			seek: ({ messageSid }) => missing.delete(storableId(messageSid)) && missing.size === 0,
+			signal,
+		});
+		await pauses.passed(recipient, "read");
+		// A hook that fails is reported before the next text is sent, and keeps it back.
+		await context.contact.learn(reading?.messages ?? [], reading?.aheadMs ?? 0).catch(hookFailure);
+		for (const text of texts) {
+			const message = reading?.messages.find(({ messageSid }) => storableId(messageSid) === text.messageId);
+			await write(context, text, afterFollow(text, message ? phaseOf(message) : null, options, now()));
+		}
+	} catch (thrown) {
+		const error = failureOf(thrown, "conversations.get");
+		if (signal?.aborted) return;
+		const nextAt = await pauses.met(error, recipient, backoffMs(5));
+		for (const text of texts) await write(context, text, { nextAt });
+	}
+}

@@ -1,0 +1,246 @@
+/*
+ * Sends a text: asks whether it may go now, stores that its request begins, makes it, and stores how it ended.
+ */
+import { isWindowOpen, type OutgoingMessage, type PartnerError, type Sent } from "messaging-conversations";
+import { baselineOf } from "../baseline.ts";
+import {
+	asMessage,
+	backoffMs,
+	ended,
+	lastMoment,
+	lastRequestAt,
+	pendingOf,
+	readMs,
+	wasSurelyOpen,
+	whileWaiting,
+	withEnd,
+} from "../decide.ts";
+import type { Match, Reading } from "../match.ts";
+import type { CheckedOptions } from "../options.ts";
+import { type Change, type OutboxText, operationIdOf, storableId } from "../text.ts";
+import type { QueueContext } from "./context.ts";
+import { errorOf, failureOf } from "./failure.ts";
+import { isRefusedByGateway } from "./gateway.ts";
+import { sleepsWhileClosed } from "./order.ts";
+import { ifAsleep, permissionFor } from "./permission.ts";
+import { canAsk, isSameSettings, type Settings } from "./settings.ts";
+import { write, writeEnd } from "./write.ts";
+
+/** What a request relies on. */
+interface Grounds {
+	/** The reading before it. Null if there was none, or if the conversation is unknown or hidden. */
+	reading: Reading | null;
+	readAt: number;
+	/** The id of the text that waits in the service's queue until this one takes its place. */
+	replaces?: string;
+	/** The agency's settings when the request was allowed. */
+	settings?: Settings | undefined;
+	/** Language for the consent template. */
+	language?: string | null;
+}
+
+/** How long after a read the request that relies on it may begin. */
+const freshMs = 10_000;
+
+/** Makes the request if the agency's settings and the hooks allow it. */
+export async function send(
+	context: QueueContext,
+	text: OutboxText,
+	match: Match | null,
+	grounds: Grounds,
+	signal: AbortSignal | undefined,
+): Promise<boolean> {
+	// In the place of the held text that it supersedes it rings no phone, and the contact must not get that one.
+	const { reading = null } = match ?? {};
+	const isOpen = reading !== null && isWindowOpen(reading.conversation, context.options.now());
+	const isSilent = grounds.replaces !== undefined && text.progress.given?.supersedes === grounds.replaces && !isOpen;
+	const asleep = isSilent ? undefined : await ifAsleep(context, text, reading);
+	if (asleep) {
+		const saved = await write(context, text, asleep);
+		if (saved?.reason === "quiet_hours") await putToSleep(context, saved);
+		return saved !== undefined && asleep.state !== undefined;
+	}
+	const permission = await permissionFor(context, text, match, signal, isSilent);
+	if (signal?.aborted) return false;
+	if ("change" in permission) {
+		await write(context, text, permission.change);
+		// A text that steps aside or is cancelled gives way to the next one.
+		return permission.change.readyAt !== undefined || permission.change.state !== undefined;
+	}
+	return request(context, text, { ...grounds, ...permission }, signal);
+}
+
+/**
+ * What waits behind a text that sleeps until the morning sleeps too, so that it does not count as late. The next reply that is
+ * enqueued wakes the replies.
+ */
+export async function putToSleep(context: QueueContext, head: OutboxText): Promise<void> {
+	const { store, now } = context.options;
+	for (const text of await store.open(head, 100, now())) {
+		const isAwake = sleepsWhileClosed(text) && !sleepsWhileClosed(head);
+		if (text.id === head.id || text.state !== "waiting" || text.progress.attempts > 0 || isAwake) continue;
+		await write(context, text, { nextAt: head.nextAt, reason: "quiet_hours" });
+	}
+}
+
+/** Stores that a request begins, makes it, and stores how it ended. */
+export async function request(
+	context: QueueContext,
+	text: OutboxText,
+	grounds: Grounds,
+	signal: AbortSignal | undefined,
+): Promise<boolean> {
+	const { options } = context;
+	const { now } = options;
+	// The hooks and the reads can have taken long.
+	const change = text.state === "waiting" ? whileWaiting(text, options, now()) : undefined;
+	if (change) return (await write(context, text, change)) !== undefined;
+	if (signal?.aborted) return false;
+	const startedAt = performance.now();
+	const startedDate = Date.now();
+	const begun = await begin(context, text, grounds);
+	if (!begun) return false;
+	const message = await messageOf(begun);
+	// Another worker takes over `settleMs` after the attempt record. By then the request must have ended, by both clocks: a
+	// process that was stopped since knows it by the one, a machine that slept by the other.
+	const sinceMs = Math.max(performance.now() - startedAt, now() - (lastRequestAt(begun) ?? 0));
+	const { settleMs } = options;
+	const longestMs = Math.min(Math.max(settleMs - 5_000, Math.min(1_000, (settleMs * 2) / 3)), 60_000);
+	const leftMs = longestMs - sinceMs;
+	if (leftMs < 1 || now() - grounds.readAt > freshMs || now() > lastMoment(text, options) || signal?.aborted) {
+		// Somebody may have written since the reading, or the time has passed: read again first.
+		const { state, reason, progress } = text;
+		const failures = progress.failures + 1;
+		const nextAt = signal?.aborted ? now() : now() + backoffMs(progress.failures);
+		await writeEnd(context, begun, { state, reason, nextAt, progress: { ...progress, failures } });
+		return false;
+	}
+	// The client looks at the clock again right before it writes, because the process can be stopped here too. Its own retries are
+	// off, because only a reading knows what they would replace. `enqueue` has checked the number.
+	const deadlineAt = new Date(startedDate + longestMs);
+	const call = { retry: false, deadlineMs: Math.ceil(leftMs), deadlineAt, allowUnlistedNumber: true } as const;
+	const result = await options.client
+		.agency(text.agencyId)
+		.messages.send(message, call)
+		.result()
+		.catch((thrown: unknown) => ({ ok: false as const, error: failureOf(thrown, "messages.send") }));
+	if (result.ok) {
+		context.gateway.sent(text);
+	}
+	const after = result.ok
+		? afterSend(begun, result.data, options)
+		: await afterError(context, begun, result.error, grounds, signal);
+	const done = await writeEnd(context, begun, after);
+	if (result.ok) await context.pauses.passed(text, "send");
+	if (done?.state === "held" && grounds.replaces !== undefined) await markReplaced(context, grounds.replaces);
+	return done !== undefined;
+}
+
+/** Stores the attempt record before the request. It freezes what the service gets, and with it the `operationId`. */
+async function begin(context: QueueContext, text: OutboxText, grounds: Grounds): Promise<OutboxText | undefined> {
+	const { now, isClockGiven, settleMs } = context.options;
+	const { progress } = text;
+	const language = progress.language === undefined ? grounds.language : progress.language;
+	const isFirst = text.state === "waiting" && pendingOf(text).length === 0;
+	const begun: Change = {
+		state: "sending",
+		// A row that is still `sending` then has lost its worker.
+		nextAt: now() + settleMs,
+		progress: {
+			baseline: isFirst ? baselineOf(grounds.reading, grounds.readAt, isClockGiven) : progress.baseline,
+			attempts: progress.attempts + 1,
+			requests: [...progress.requests, { at: now() }],
+			language: language ?? null,
+			...(progress.attempts === 0 && { idHasNoDefault: true as const }),
+			emptyAt: null,
+			reads: text.state === "sending" ? progress.reads : 0,
+		},
+	};
+	return write(context, text, begun, { unlessStopped: text.state === "waiting", isBegin: true });
+}
+
+/** What the service gets, the same for each request of a generation. */
+async function messageOf(text: OutboxText): Promise<OutgoingMessage> {
+	const { to, body, subaccountId, consentLanguage, progress } = text;
+	const { language = consentLanguage } = progress;
+	return {
+		to,
+		body,
+		operationId: await operationIdOf(text),
+		...(subaccountId !== null && { subaccountId }),
+		...(language !== null && { consentLanguage: language }),
+	};
+}
+
+function afterSend(text: OutboxText, sent: Sent, options: CheckedOptions): Change {
+	const now = options.now();
+	if (!sent.queued) return asMessage(sent.messageId, "sent", options, now);
+	const requests = withEnd(text.progress.requests, "held");
+	const progress = { requests, emptyAt: null, reads: 0, failures: 0, error: null };
+	return { state: "held", queueId: storableId(sent.queueId), nextAt: now + readMs(options, 0), progress };
+}
+
+/** After a send that failed. Its `outcome` says whether it may have been taken. */
+async function afterError(
+	context: QueueContext,
+	text: OutboxText,
+	error: PartnerError,
+	grounds: Grounds,
+	signal: AbortSignal | undefined,
+): Promise<Change> {
+	const { options, pauses } = context;
+	const { now } = options;
+	const { requests, failures, generation } = text.progress;
+	const noted = { error: errorOf(error), failures: failures + 1 };
+	const isRefused = error._tag === "PartnerBadRequest" || error._tag === "PartnerInvalidInput";
+	const without = requests.slice(0, -1);
+	const back: Change = { state: text.queueId === null ? "waiting" : "held" };
+	if (error.outcome !== "not_sent") {
+		if (isRefusedByGateway(error)) {
+			const { nextAt, isBlocked } = await context.gateway.refused(error, text, backoffMs(failures));
+			const last = requests.at(-1);
+			const marked = isBlocked && last ? [...without, { ...last, blocked: true as const }] : requests;
+			return { nextAt, progress: { ...noted, requests: marked } };
+		}
+		const isAccepted = error.outcome === "sent";
+		const nextAt = await pauses.met(error, text, backoffMs(isAccepted ? 0 : failures));
+		if (isAccepted) return { nextAt, progress: { error: noted.error, requests: withEnd(requests, "accepted") } };
+		if (error.status === 429) return { nextAt, progress: { ...noted, requests: withEnd(requests, "limited") } };
+		return { nextAt, progress: noted };
+	}
+	if (!isRefused) {
+		const nextAt = await pauses.met(error, text, backoffMs(failures));
+		const progress = { ...noted, requests: without };
+		return pendingOf(text).length > 1 ? { nextAt, progress } : { ...back, nextAt, progress };
+	}
+	// An earlier request may have been taken, and this one's refusal says nothing about it.
+	if (pendingOf(text).length > 1)
+		return { nextAt: now(), progress: { ...noted, requests: withEnd(requests, "refused") } };
+	if (text.queueId !== null)
+		return { ...back, nextAt: now(), progress: { ...noted, requests: withEnd(requests, "refused") } };
+	if (error._tag === "PartnerBadRequest" && !wasSurelyOpen(text)) {
+		const fresh = await context.settings.fresh(text.agencyId, text.to, signal);
+		// Without that read it is not known why the request was refused. The next worker makes it again.
+		if (signal?.aborted) return { ...back, nextAt: now(), progress: { ...noted, requests: without } };
+		const { language = null } = text.progress;
+		if (!isSameSettings(grounds.settings, fresh) || (fresh && !canAsk(fresh, language))) {
+			// The agency's settings may be the reason. The next request has an id of its own.
+			const until = pauses.holdConsent(text.agencyId);
+			const nextAt = Math.max(until, now() + backoffMs(failures));
+			const progress = { ...noted, requests: without, generation: generation + 1, language: undefined };
+			return { state: "waiting", reason: "consent_unavailable", nextAt, progress };
+		}
+	}
+	const progress = { ...noted, requests: without };
+	return { ...ended("refused", refusalOf(error)), progress };
+}
+
+function refusalOf(error: PartnerError) {
+	if (error._tag === "PartnerBadRequest") return "bad_request";
+	return /allowRecipients/.test(error.message) ? "not_allowed" : "invalid_input";
+}
+
+async function markReplaced(context: QueueContext, id: string): Promise<void> {
+	const text = await context.options.store.find(id);
+	if (text?.state === "held") await write(context, text, ended("replaced", null));
+}

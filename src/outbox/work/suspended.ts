@@ -1,0 +1,62 @@
+/*
+ * The switch that a person throws. It is in the store, so that every worker obeys it: `claim` gives no queue to send from, and the
+ * statement that begins a request refuses it. Pauses come and go beside it.
+ */
+import { lastMoment } from "../decide.ts";
+import type { CheckedOptions } from "../options.ts";
+import { bandOf, type NextDue, type StoredSuspension } from "../store.ts";
+import { suspensionOf } from "../suspension.ts";
+import type { Recipient } from "../text.ts";
+import type { Pause } from "./pauses.ts";
+
+/** Texts expire meanwhile, so that a suspension must not be forgotten. */
+const repeatMs = 15 * 60_000;
+
+/** Reports suspensions when they are first seen, and every 15 minutes. */
+export function createSuspensionReports(
+	tell: (pause: Pause) => void,
+	now: () => number,
+): (all: readonly StoredSuspension[]) => void {
+	const told = new Map<string, number>();
+	return (all) => {
+		const names = new Set(all.map(({ agencyId, since }) => `${agencyId} ${since}`));
+		for (const name of told.keys()) if (!names.has(name)) told.delete(name);
+		for (const { agencyId, reason, by, since } of all) {
+			const name = `${agencyId} ${since}`;
+			const at = now();
+			// The clock may have been set back.
+			if (Math.abs(at - (told.get(name) ?? Number.NEGATIVE_INFINITY)) < repeatMs) continue;
+			told.set(name, at);
+			const suspension = { reason, by, since: new Date(since) };
+			const retryAt = new Date(at + repeatMs);
+			tell({ reason: "suspended", ...(agencyId !== "" && { agencyId }), suspension, retryAt });
+		}
+	};
+}
+
+/** A queue of an agency that is suspended is looked at again after this time, even if nothing in it is due. */
+const longestMs = 3_600_000;
+
+/**
+ * When the queue of an agency that is suspended is due next: when a message is to be followed or a held text to be read, or when a
+ * waiting text expires. Undefined if nothing waits to be sent, or if the suspension has ended. If it ends later, every queue is made
+ * due after that, and its release does not undo it.
+ */
+export async function nextWhileSuspended(
+	{ store, now, ...rules }: CheckedOptions,
+	recipient: Recipient,
+): Promise<NextDue | undefined> {
+	const at = now();
+	const texts = await store.open(recipient, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+	const [head] = texts;
+	const waiting = texts.filter(({ state }) => state === "waiting");
+	const [first] = waiting;
+	if (!head || !first || !suspensionOf(recipient.agencyId, await store.suspended())) return undefined;
+	if (head !== first && (head.nextAt ?? 0) <= at) return { at, band: bandOf(head.state, head.priority) };
+	const next = await store.nextOf(recipient, at);
+	const expires = waiting.map((text) => Math.max(at, lastMoment(text, rules) + 1));
+	return {
+		at: Math.min(at + longestMs, next?.at ?? at + longestMs, ...expires),
+		band: bandOf(first.state, first.priority),
+	};
+}

@@ -1,0 +1,103 @@
+/*
+ * Stores a changed text, and ends those that may not be sent any more.
+ */
+import { ifQuiet, isRestored, unsent, whileWaiting } from "../decide.ts";
+import { policies, purposeOf } from "../policy/purpose.ts";
+import { type Change, type ContactFacts, changed, isUnfinished, type OpenText, type OutboxText } from "../text.ts";
+import type { QueueContext } from "./context.ts";
+
+/**
+ * Stores the changed row. Undefined if another worker was faster, or if the recipient was stopped meanwhile.
+ *
+ * @param unlessStopped refuse it if the recipient was stopped after its transaction had begun
+ * @param isBegin refuse it if another worker has taken the queue over
+ */
+export async function write(
+	context: QueueContext,
+	text: OutboxText,
+	change: Change,
+	{ unlessStopped = false, isBegin = false } = {},
+): Promise<OutboxText | undefined> {
+	const { store, now } = context.options;
+	const next = changed(text, change, now());
+	const isNewState = next.state !== text.state;
+	// Before the text ends: no other one of the contact may begin without them.
+	const facts = isNewState ? factsFrom(next, now()) : undefined;
+	if (facts) await context.contact.note(facts);
+	// As long as the request may be on its way, by the clock of the database: those of two machines may differ.
+	const leaseMs = Math.max(context.leaseMs, context.options.settleMs);
+	const lease = isBegin ? { lease: context.lease, leaseMs } : {};
+	if (!(await store.save(next, { unlessStopped, ...lease }))) return undefined;
+	const saved = { ...next, version: text.version + 1 };
+	if (isNewState) await context.onChange(saved);
+	// Those whose turn has not come too, so that their status says so.
+	if (facts) await endUnsent(context, await store.open(next, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER));
+	if (next.progress.forget && !isUnfinished(next.state)) await store.erase({ id: next.id });
+	return saved;
+}
+
+/**
+ * Stores how the request of a row ended. A row that was marked as cancelled meanwhile keeps its mark, and gets the end too.
+ * Undefined if another worker has taken over.
+ */
+export async function writeEnd(
+	context: QueueContext,
+	begun: OutboxText,
+	change: Change,
+): Promise<OutboxText | undefined> {
+	let row: OutboxText | undefined = begun;
+	while (row?.state === "sending" && row.progress.attempts === begun.progress.attempts) {
+		const done = await write(context, row, change);
+		if (done) return done;
+		row = await context.options.store.find(begun.id);
+	}
+	return undefined;
+}
+
+/** Ends the waiting texts that may not be sent any more. Returns whether there were any. */
+export async function endUnsent(context: QueueContext, texts: readonly OpenText[]): Promise<boolean> {
+	let isAny = false;
+	for (const text of texts) {
+		// What was restored from a backup may have been sent, which only a read shows.
+		if (text.state !== "waiting" || isRestored(text)) continue;
+		const isSuperseded = texts.some(({ progress }) => progress.given?.supersedes === text.id);
+		const change = text.isStopped
+			? unsent(text, "cancelled", "requested")
+			: isSuperseded
+				? unsent(text, "cancelled", "superseded")
+				: await ifInTime(context, text, texts);
+		if (change?.state && (await write(context, text, change))) isAny = true;
+	}
+	return isAny;
+}
+
+/** The end of a text whose contact has opted out, or whose time has passed, or will have when the quiet hours end. */
+async function ifInTime(
+	context: QueueContext,
+	text: OpenText,
+	texts: readonly OpenText[],
+): Promise<Change | undefined> {
+	const { options, quiet, contact } = context;
+	const change = whileWaiting(text, options, options.now());
+	const { keepsQuiet, afterOptOut } = policies[purposeOf(text)];
+	if (change?.state) return change;
+	const endedBy = await contact.endedBy(text);
+	if (endedBy) return unsent(text, "cancelled", endedBy);
+	const optOut = contact.isUpToDate() && (await contact.optOutOf(text, null, true));
+	if (optOut && (afterOptOut === "never" || optOut.at >= text.createdAt))
+		return { ...unsent(text, "cancelled", "opted_out"), progress: { optOutSid: optOut.messageSid } };
+	// In the place of a held text it rings no phone.
+	const isSilent = texts.some(({ id, state }) => state === "held" && id === text.progress.given?.supersedes);
+	if (change || isSilent || keepsQuiet !== "always") return change;
+	// If the time zone cannot be had, the text that is due tells of it.
+	const until = await quiet.end(text.agencyId, options.now()).catch(() => undefined);
+	return until === undefined ? undefined : ifQuiet(text, until, options);
+}
+
+/** What the end of a text that the service held says of the contact. */
+function factsFrom(text: OutboxText, now: number): ContactFacts | undefined {
+	const { declinedAt } = text.progress;
+	if (declinedAt !== undefined && !isUnfinished(text.state)) return { declined: declinedAt };
+	if (text.state !== "dropped" || text.reason !== "no_answer" || text.progress.consentFailed) return undefined;
+	return purposeOf(text) === "marketing" ? { ignoredMarketing: now } : { ignored: now };
+}

@@ -1,0 +1,290 @@
+// `messaging-conversations outbox …` over the drivers of a project, and five nights in which nothing is sent, each told by one command.
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import Libsql from "libsql";
+import { createClient } from "messaging-conversations";
+import {
+	createOutbox,
+	mysqlStore,
+	type OutboxOptions,
+	type OutboxStore,
+	postgresStore,
+	sqliteStore,
+} from "messaging-conversations/outbox";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { afterAll, describe, expect, test } from "vitest";
+import { start } from "../../cli/run.ts";
+import { newText } from "../store-suite.ts";
+import { mysqlKinds, useMysql } from "./mysql-server.ts";
+import { newFile } from "./open.ts";
+import { usePostgres } from "./server.ts";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const empty = mkdtempSync(join(tmpdir(), "project-"));
+afterAll(() => rmSync(empty, { recursive: true }));
+
+interface Place {
+	url: string;
+	cwd?: string;
+	table?: string;
+}
+
+/** Runs the command as a person does, in the folder of a project. */
+async function run({ url, cwd = here, table }: Place, ...args: string[]) {
+	const more = table === undefined ? [] : ["--table", table];
+	const running = start(["outbox", ...args, ...more], { DATABASE_URL: url }, fetch, undefined, cwd);
+	const code = await running.status;
+	return { code, out: running.out(), err: running.err() };
+}
+
+/** An office on this machine's clock, whose contact has just written. */
+function createOffice(store: OutboxStore, options: Partial<OutboxOptions> = {}, fetched?: typeof fetch) {
+	const sandbox = createSandbox({ now: new Date() });
+	const agency = sandbox.agency();
+	const anna = agency.contact("+447700900101");
+	anna.writes("Hello");
+	const client = createClient({ ...sandbox.connection, ...(fetched && { fetch: fetched }) });
+	const outbox = createOutbox({ client, store, now: sandbox.clock.now, ...options });
+	const enqueue = (id: string) =>
+		outbox.enqueue({ id, agencyId: agency.id, to: anna.phoneNumber, body: "Secret words", meta: { visit: 7 } });
+	return { sandbox, agency, anna, outbox, enqueue };
+}
+
+async function openFile(): Promise<Place & { store: OutboxStore }> {
+	const url = newFile();
+	const store = sqliteStore(new Libsql(url));
+	await store.migrate();
+	return { url, store };
+}
+
+const inWords = (out: string): string => out.replace(/\s+/g, " ");
+
+describe("five nights in which nothing is sent", () => {
+	test("no worker runs", async () => {
+		const { store, ...place } = await openFile();
+		await createOffice(store).enqueue("note-1");
+		const { code, out } = await run(place, "explain", "note-1");
+		expect([code, inWords(out)]).toEqual([
+			0,
+			expect.stringContaining("No worker is running: each one that ran has stopped in order"),
+		]);
+		const health = await run(place, "health");
+		expect([health.code, health.out]).toEqual([2, expect.stringMatching(/✗ fail +workers +No worker is running/)]);
+	});
+
+	test("the key is refused", async () => {
+		const { store, ...place } = await openFile();
+		const refused: typeof fetch = async () =>
+			Response.json({ _tag: "PartnerUnauthorized", message: "No." }, { status: 401 });
+		const { outbox, enqueue } = createOffice(store, {}, refused);
+		await enqueue("note-1");
+		await outbox.drain();
+		const { code, out } = await run(place, "explain", "note-1");
+		expect([code, inWords(out)]).toEqual([
+			0,
+			expect.stringMatching(/All texts are paused .*the service refuses the API key/),
+		]);
+		const health = await run(place, "health");
+		expect([health.code, inWords(health.out)]).toEqual([1, expect.stringContaining("the service refuses the API key")]);
+	});
+
+	test("somebody has suspended the agency", async () => {
+		const { store, ...place } = await openFile();
+		const { agency, outbox, enqueue } = createOffice(store);
+		await outbox.suspend({ agencyId: agency.id, reason: "Wrong price in the campaign", by: "Ann" });
+		await enqueue("note-1");
+		await outbox.drain();
+		const { code, out } = await run(place, "explain", "note-1");
+		expect([code, inWords(out)]).toEqual([
+			0,
+			expect.stringMatching(/suspended by Ann on .* UTC: Wrong price in the campaign\./),
+		]);
+	});
+
+	test("it is quiet", async () => {
+		const { store, ...place } = await openFile();
+		const hour = new Date().getUTCHours();
+		const at = (add: number) => `${String((hour + add) % 24).padStart(2, "0")}:00`;
+		const { outbox, enqueue } = createOffice(store, { quietHours: { from: at(23), to: at(3), timeZone: "UTC" } });
+		await enqueue("note-1");
+		await outbox.drain();
+		const { code, out } = await run(place, "explain", "note-1");
+		expect([code, inWords(out)]).toEqual([0, expect.stringContaining("Waits for the end of the quiet hours, at ")]);
+	});
+
+	test("the agency's template is not approved", async () => {
+		const { store, ...place } = await openFile();
+		const { sandbox, agency, outbox, enqueue } = createOffice(store, { now: undefined });
+		agency.consent.set({ unapprovedTemplates: ["consent"] });
+		sandbox.clock.advance({ hours: 25 });
+		await enqueue("note-1");
+		await outbox.drain();
+		const { code, out } = await run(place, "explain", "note-1");
+		expect([code, inWords(out)]).toEqual([0, expect.stringContaining("its template is not approved")]);
+	});
+});
+
+/** What every database must do. */
+async function operate(place: Place, store: OutboxStore): Promise<void> {
+	const { agency, anna, outbox, enqueue } = createOffice(store);
+	await outbox.migrate();
+	await enqueue("note-1");
+	const suspended = await run(
+		place,
+		"suspend",
+		"--agency",
+		agency.id,
+		"--reason",
+		"Stop",
+		"--by",
+		"Ann",
+		"--yes",
+		"--json",
+	);
+	expect([suspended.code, JSON.parse(suspended.out), suspended.err]).toEqual([
+		0,
+		{ suspended: true, agencyId: agency.id, by: "Ann" },
+		"",
+	]);
+	await outbox.drain();
+	expect(anna.inbox()).toEqual([]);
+	const health = await run(place, "health", "--json");
+	expect(JSON.parse(health.out)).toMatchObject({
+		status: 1,
+		health: { due: 0, texts: { waiting: 1 }, suspensions: [{ agencyId: agency.id, reason: "Stop", by: "Ann" }] },
+	});
+	const resumed = await run(place, "resume", "--agency", agency.id, "--yes");
+	expect([resumed.code, resumed.err]).toEqual([0, ""]);
+	await outbox.drain();
+	expect(anna.inbox().map(({ body }) => body)).toEqual(["Secret words"]);
+	const row = await store.find("note-1");
+	if (row) await store.save({ ...row, state: "unknown", nextAt: null });
+	for (const args of [
+		["list", "--state", "unknown"],
+		["explain", "note-1"],
+	]) {
+		const hidden = await run(place, ...args);
+		expect([hidden.code, hidden.out]).toEqual([0, expect.stringContaining("note-1")]);
+		const json = await run(place, ...args, "--json");
+		for (const { out } of [hidden, json]) expect(out).not.toMatch(/Secret|447700|visit/);
+		const shown = await run(place, ...args, "--show-content");
+		expect(shown.out).toContain(`${anna.phoneNumber}: Secret words`);
+		const both = await run(place, ...args, "--show-content", "--json");
+		expect(JSON.parse(both.out)).toBeTypeOf("object");
+		expect(both.out).toMatch(/"meta":\{"visit":7\}.*"body":"Secret words"/);
+	}
+	const resolved = await run(place, "resolve", "note-1", "--as", "sent", "--by", "Ann", "--yes");
+	expect([resolved.code, resolved.out]).toEqual([0, expect.stringContaining("Resolved by Ann.")]);
+	expect((await outbox.status("note-1"))?.state).toBe("sent");
+	const again = await run(place, "resolve", "note-1", "--as", "not_sent", "--yes");
+	expect([again.code, inWords(again.out)]).toEqual([1, expect.stringContaining("The text is sent, and not unknown.")]);
+
+	await store.insert({ ...newText, id: "from the backup" }, undefined);
+	const future = await run(place, "restored", "--backup-at", "2999-01-01T00:00:00Z", "--yes");
+	expect([future.code, future.err]).toEqual([2, expect.stringContaining("must not be in the future")]);
+	const restored = await run(place, "restored", "--backup-at", "2026-01-05T03:00:00Z", "--yes");
+	expect([restored.code, inWords(restored.out)]).toEqual([0, expect.stringContaining("will be looked for")]);
+	const from = Date.parse("2026-01-05T03:00:00Z");
+	expect((await store.find("from the backup"))?.progress.restored).toMatchObject({ from });
+}
+
+describe("on each database", () => {
+	const { create, openPool } = usePostgres(import.meta.url);
+
+	test("SQLite, by libsql", async () => {
+		const { store, ...place } = await openFile();
+		await operate(place, store);
+	});
+
+	test("PostgreSQL, by pg", async () => {
+		const url = await create();
+		await operate({ url, table: "crm.texts" }, postgresStore(await openPool(url), { table: "crm.texts" }));
+	});
+
+	describe.each(mysqlKinds)("%s, by mysql2", (kind) => {
+		const { create, openPool } = useMysql(kind);
+		test("and by an address of MariaDB", async () => {
+			const url = await create();
+			await operate({ url: url.replace(/^mysql:/, "mariadb:") }, mysqlStore(await openPool(url)));
+		});
+	});
+});
+
+describe("what it refuses", () => {
+	test.each([
+		["postgres://u:hunter2@127.0.0.1/x", /npm install pg/],
+		["mysql://u:hunter2@127.0.0.1/x", /npm install mysql2/],
+		["libsql://x.example.com", /npm install @libsql\/client/],
+		["oracle://x", /begins with none of/],
+	])("%s in a folder without the driver", async (url, message) => {
+		const { code, out, err } = await run({ url, cwd: empty }, "health");
+		expect([code, out, err]).toEqual([2, "", expect.stringMatching(message)]);
+		expect(err).not.toContain("hunter2");
+	});
+
+	test("a file that is not there, which no driver may create", async () => {
+		mkdirSync(join(empty, "sub"), { recursive: true });
+		const { code, err } = await run({ url: "sub/none.db", cwd: empty }, "health");
+		expect([code, err.trim()]).toEqual([2, "There is no file at the path of the database."]);
+	});
+
+	test("a server that is away, without the password", async () => {
+		const { code, err } = await run({ url: "postgres://ann:hunter2@127.0.0.1:1/x" }, "health");
+		expect([code, err]).toEqual([2, expect.stringContaining("ECONNREFUSED")]);
+		expect(err).not.toContain("hunter2");
+	});
+
+	test("tables of another version, and none", async () => {
+		const { url } = await openFile();
+		const db = new Libsql(url);
+		db.exec("update outbox_text_stop set stopped_at = 99 where name = 'schema'");
+		expect((await run({ url }, "health")).err).toContain("is of a later version of the package");
+		db.exec("delete from outbox_text_stop where name = 'schema'");
+		expect((await run({ url }, "health")).err).toContain("run outbox.migrate() of this one first");
+		const other = await run({ url, table: "other" }, "suspend", "--reason", "Stop", "--yes");
+		expect([other.code, other.err]).toEqual([2, expect.stringContaining("there is no such table")]);
+		const bad = await run({ url, table: "drop table x" }, "health");
+		expect([bad.code, bad.err]).toEqual([2, expect.stringContaining("must be a name of letters, digits and _")]);
+	});
+
+	test("a restore that is declared while a worker runs", async () => {
+		const { store, ...place } = await openFile();
+		const { outbox } = createOffice(store);
+		const stop = new AbortController();
+		const working = outbox.work({ signal: stop.signal });
+		const isSeen = async () => (await outbox.health()).workers.some(({ isAlive }) => isAlive);
+		await expect.poll(isSeen).toBe(true);
+		const { code, out } = await run(place, "restored", "--backup-at", "2026-01-05T03:00:00Z", "--yes");
+		expect([code, inWords(out)]).toEqual([1, expect.stringContaining("Stop all of them first")]);
+		stop.abort();
+		await working;
+	});
+
+	test("a change that nobody has confirmed", async () => {
+		const { store, ...place } = await openFile();
+		const { code, err } = await run(place, "suspend", "--reason", "Stop");
+		expect([code, err]).toEqual([
+			2,
+			expect.stringContaining("Nobody can be asked here. --yes suspends without a question."),
+		]);
+		expect(await store.suspended()).toEqual([]);
+		const asked = start(
+			["outbox", "suspend", "--reason", "Stop"],
+			{ DATABASE_URL: place.url },
+			fetch,
+			{ columns: 60 },
+			here,
+		);
+		await expect.poll(asked.out).toContain("Press y");
+		expect(
+			asked
+				.out()
+				.split("\n")
+				.every((line) => line.length <= 60),
+		).toBe(true);
+		asked.press("n");
+		expect([await asked.status, await store.suspended()]).toEqual([1, []]);
+	});
+});

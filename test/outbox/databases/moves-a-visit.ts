@@ -1,0 +1,101 @@
+import type { EnqueuedText, Outbox, OutboxStore, Transaction } from "messaging-conversations/outbox";
+import { expect } from "vitest";
+
+/** A text in a database, and how its library runs a transaction. */
+interface Opened {
+	outbox: Outbox;
+	store: OutboxStore;
+	note: EnqueuedText;
+	transaction: (act: (tx: Transaction) => Promise<void>) => Promise<unknown>;
+}
+
+const thought = new Error("thought better of it");
+
+/** Cancels, replaces and stores many texts in transactions, each of which ends both ways. */
+export async function movesAVisit({ outbox, store, note, transaction }: Opened): Promise<void> {
+	const add = (id: string, rest: Partial<EnqueuedText> = {}) => outbox.enqueue({ ...note, id, ...rest });
+	const states = async (...ids: string[]) => {
+		const rows = await Promise.all(ids.map((id) => store.find(id)));
+		return rows.map((row) => row && (row.reason ?? row.state));
+	};
+	const change = async (id: string, state: "sending" | "held" | "sent") => {
+		const row = await store.find(id);
+		if (row) await store.save({ ...row, state, ...(state === "sent" && { nextAt: null }) });
+	};
+	/** Runs it in a transaction that is rolled back, and then in one that is committed. */
+	async function both(act: (tx: Transaction) => Promise<unknown>, between: () => Promise<void>): Promise<void> {
+		const failing = transaction(async (tx) => {
+			await act(tx);
+			throw thought;
+		});
+		await expect(failing).rejects.toThrow(thought.message);
+		await between();
+		await transaction(async (tx) => void (await act(tx)));
+	}
+
+	await add("one");
+	await both(
+		async (tx) => expect(await outbox.cancel("one", { tx })).toBe(true),
+		async () => expect(await states("one")).toEqual(["waiting"]),
+	);
+	expect(await states("one")).toEqual(["requested"]);
+	expect(await store.unacknowledged(1)).toMatchObject([{ id: "one" }]);
+
+	await both(
+		(tx) => outbox.enqueue({ ...note, id: "at three", supersedes: "at two" }, { tx }),
+		async () => expect(await states("at three")).toEqual([undefined]),
+	);
+	await both(
+		async (tx) => {
+			const moved = { ...note, id: "at four", body: "At four.", supersedes: "at three" };
+			expect(await outbox.enqueue(moved, { tx })).toMatchObject({ state: "waiting" });
+			// A repeat finds the row.
+			expect(await outbox.enqueue(moved, { tx })).toMatchObject({ state: "waiting" });
+		},
+		async () => expect(await states("at three", "at four")).toEqual(["waiting", undefined]),
+	);
+	expect(await states("at three", "at four")).toEqual(["superseded", "waiting"]);
+
+	// While it is being sent nothing changes, and the transaction goes on.
+	await change("at four", "sending");
+	await transaction(async (tx) => {
+		const refused = outbox.enqueue({ ...note, id: "at five", supersedes: "at four" }, { tx });
+		await expect(refused).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field: "supersedes" });
+		await outbox.enqueue({ ...note, id: "beside" }, { tx });
+	});
+	expect(await states("at four", "at five", "beside")).toEqual(["sending", undefined, "waiting"]);
+	await change("at four", "held");
+	await transaction(
+		async (tx) => void (await outbox.enqueue({ ...note, id: "at five", supersedes: "at four" }, { tx })),
+	);
+	expect(await states("at four", "at five")).toEqual(["held", "waiting"]);
+	expect((await store.find("at four"))?.progress.cancelRequested).toBe(true);
+	await change("at four", "sent");
+	await transaction(
+		async (tx) => void (await outbox.enqueue({ ...note, id: "at six", supersedes: "at four" }, { tx })),
+	);
+	expect(await states("at four", "at six")).toEqual(["sent", "waiting"]);
+	await transaction(async (tx) => {
+		const other = { ...note, to: "+447700900102", id: "at seven", supersedes: "at six" };
+		await expect(outbox.enqueue(other, { tx })).rejects.toMatchObject({ field: "supersedes" });
+	});
+	expect(await states("at six", "at seven")).toEqual(["waiting", undefined]);
+
+	const many = Array.from({ length: 450 }, (_, at) => ({ ...note, id: `many ${at}`, body: `Text ${at} 👋` }));
+	await both(
+		async (tx) => {
+			const statuses = await outbox.enqueueMany([...many, { ...note, id: "at six" }], { tx });
+			expect(statuses.map(({ id }) => id)).toEqual([...many.map(({ id }) => id), "at six"]);
+			expect(new Set(statuses.map(({ state }) => state))).toEqual(new Set(["waiting"]));
+		},
+		async () => expect(await states("many 0", "many 449")).toEqual([undefined, undefined]),
+	);
+	const found = await Promise.all(many.map(({ id }) => store.find(id)));
+	expect(found.map((row) => row?.body)).toEqual(many.map(({ body }) => body));
+	expect(found.every((row) => row?.state === "waiting" && row.nextAt === row.createdAt)).toBe(true);
+	await transaction(async (tx) => {
+		const other = outbox.enqueueMany([{ ...note, id: "many 3" }], { tx });
+		await expect(other).rejects.toMatchObject({ field: "texts[0].id", operation: "enqueueMany" });
+	});
+	expect((await outbox.enqueueMany(many)).every(({ state }) => state === "waiting")).toBe(true);
+}

@@ -1,0 +1,237 @@
+// A CRM that sets purpose, quietHours and notAfter only, through random lives of contacts: what reaches their phones, and what its
+// status column says.
+import { createClient } from "messaging-conversations";
+import { createOutbox, type EnqueuedText, type Purpose } from "messaging-conversations/outbox";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { expect, test } from "vitest";
+import { isLong } from "../length.ts";
+import { memoryStore } from "./memory.ts";
+import { sentences } from "./opt-out-sentences.ts";
+
+const lives = isLong ? 1_000 : 20;
+const days = 10;
+const hour = 3_600_000;
+const timeZone = "Europe/Brussels";
+const purposes = ["reply", "notice", "marketing"] as const;
+const stops = Object.values(sentences).flatMap(({ stop }) => stop);
+const starts = Object.values(sentences).flatMap(({ start }) => start);
+
+/** Numbers from 0 to 1, the same for the same seed. */
+function randomFrom(seed: number): () => number {
+	let state = seed + 1;
+	return () => {
+		state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+		return state / 2 ** 32;
+	};
+}
+
+/** The hour on the contact's wall. */
+function hourOf(at: number): number {
+	return Number(new Date(at).toLocaleString("en-GB", { timeZone, hour: "2-digit", hour12: false }));
+}
+
+interface Enqueued {
+	body: string;
+	purpose: Purpose;
+	at: number;
+	notAfter: number;
+	/** No request for it may begin from then on, and why. */
+	forbidden?: { at: number; why: string };
+	/** Whether the contact waits for this answer now. */
+	isAwaited: boolean;
+}
+
+/** One life of a contact, with a backup that is restored in it. Returns what went wrong. */
+async function live(seed: number, { isRestored = false, hasRepeats = false }): Promise<string[]> {
+	const random = randomFrom(seed);
+	const pick = <Each>(list: readonly Each[]): Each => list[Math.floor(random() * list.length)] as Each;
+	const sandbox = createSandbox();
+	const { clock } = sandbox;
+	const agency = sandbox.agency();
+	const anna = agency.contact("+447700900101");
+	const now = () => clock.now().getTime();
+	const store = memoryStore();
+	const client = createClient({ ...sandbox.connection });
+	const outbox = createOutbox({
+		client,
+		store,
+		now: clock.now,
+		quietHours: { from: "20:00", to: "08:00", timeZone },
+	});
+	const texts = new Map<string, Enqueued>();
+	const column = new Map<string, string>();
+	const wrong: string[] = [];
+	let isOut = false;
+	let outAt = 0;
+	/** When the contact last wrote words that ask for nothing. */
+	let wroteAt = 0;
+	let declinedAt = 0;
+	/** When the text that the contact declined was enqueued. */
+	let declinedFrom = 0;
+	let count = 0;
+
+	sandbox.subscribe((event) => {
+		if (event.type !== "request" || event.operation !== "messages.send") return;
+		const body = String(Object(event.body).body);
+		const text = texts.get(body);
+		if (!text) return;
+		const at = now();
+		if (text.forbidden) wrong.push(`${body} was requested after ${text.forbidden.why}`);
+		if (at > text.notAfter) wrong.push(`${body} was requested after its notAfter`);
+		const isNight = hourOf(at) >= 20 || hourOf(at) < 8;
+		if (text.purpose !== "reply" && isNight) wrong.push(`${body} was requested at night`);
+	});
+
+	const forbid = (why: string, which: (text: Enqueued) => boolean): void => {
+		for (const text of texts.values()) if (which(text)) text.forbidden ??= { at: now(), why };
+	};
+	const isOfOutbox = (body: string | undefined): boolean => [...texts.values()].some((text) => text.body === body);
+	/** After words of the contact: what nobody has ended meanwhile may be sent again. */
+	const welcome = (why: string): void => {
+		for (const [id, text] of texts) if (text.forbidden?.why === why && !column.has(id)) delete text.forbidden;
+	};
+	async function enqueue(): Promise<void> {
+		const purpose = pick(purposes);
+		const id = `${purpose} ${++count} of life ${seed}`;
+		const notAfter = now() + pick([2, 20, 60]) * hour;
+		const isOpen = anna.state().window.open;
+		const isHeldByOther = anna.state().held !== null && !isOfOutbox(anna.state().held?.body);
+		const mayAnswer = !isOut || (wroteAt > outAt && isOpen);
+		// A held text that has just left the service's queue may be on its way, for about a minute.
+		const isSettling = [...column.values()].includes("held") && anna.state().held === null;
+		const isAwaited = purpose === "reply" && isOpen && !isHeldByOther && mayAnswer && !isSettling;
+		const body = hasRepeats ? pick(["See you on Friday.", "Does that suit you?"]) : id;
+		const text: Enqueued = { body, purpose, at: now(), notAfter, isAwaited };
+		if (isOut && (purpose !== "reply" || !(wroteAt > outAt))) text.forbidden = { at: now(), why: "an opt-out" };
+		if (purpose === "marketing" && declinedAt > wroteAt) text.forbidden = { at: now(), why: "an earlier decline" };
+		texts.set(id, text);
+		const given: EnqueuedText = { id, agencyId: agency.id, to: anna.phoneNumber, body, purpose };
+		await outbox.enqueue({ ...given, notAfter: new Date(notAfter) });
+	}
+	const acts: Record<string, () => unknown> = {
+		enqueue,
+		async "enqueue three"() {
+			for (let each = 0; each < 3; each++) await enqueue();
+		},
+		writes() {
+			wroteAt = now();
+			welcome("an earlier decline");
+			anna.writes(pick(["Is it still free?", "Yes please, send it!", "Stop by on Friday?", "Who is this?"]));
+		},
+		stops() {
+			anna.writes(pick(stops));
+			isOut = true;
+			outAt = now();
+			forbid("an opt-out", () => true);
+		},
+		starts() {
+			anna.writes(pick(starts));
+			isOut = false;
+			wroteAt = now();
+			welcome("an opt-out");
+			welcome("an earlier decline");
+		},
+		accepts: () => anna.accepts(),
+		declines() {
+			const held = anna.state().held;
+			const isOwn = held !== null && isOfOutbox(held.body);
+			anna.declines();
+			if (!isOwn) return;
+			declinedAt = now();
+			declinedFrom = texts.get(held.body)?.at ?? 0;
+			forbid("a decline", ({ at }) => at <= now());
+		},
+		colleague: () => agency.staff.sends({ contact: anna, text: pick(["Hello", "See you"]) }),
+		ai: () =>
+			anna.state().window.open && anna.state().ai.enabled && agency.ai.replies({ contact: anna, text: "Of course." }),
+		flow: () => anna.taps("visit_confirm"),
+		reads: () => anna.reads(),
+	};
+	const weights = Object.keys(acts).flatMap((name) => Array(name === "stops" || name === "starts" ? 1 : 3).fill(name));
+
+	/** Time passes, and the outbox does what falls due on the way. */
+	async function pass(ms: number): Promise<void> {
+		const end = now() + ms;
+		await outbox.drain();
+		for (;;) {
+			const next = await store.nextDue();
+			if (next === undefined || next > end) break;
+			if (next > now()) clock.advanceTo(new Date(next));
+			await outbox.drain();
+		}
+		if (end > now()) clock.advanceTo(new Date(end));
+		await outbox.drain();
+		const changes = await outbox.settled({ held: true, limit: 1_000 });
+		for (const { id, state } of changes) column.set(id, state);
+		await outbox.acknowledge(changes);
+	}
+	if (random() < 0.4) anna.writes("Hello");
+	const start = now();
+	const [backupAfter, restoreAfter] = isRestored
+		? [72 * hour * random(), 72 * hour * (1 + random())]
+		: [Infinity, Infinity];
+	/** Everything as it is in the backup; the CRM's rows are in the same database. */
+	let backup: { at: number; restore: () => void; column: Map<string, string> } | undefined;
+	let hasRestored = false;
+	for (const end = now() + days * 24 * hour; now() < end; ) {
+		// Most who are asked answer.
+		const isAsked = anna.state().held !== null && random() < 0.5;
+		const act = isAsked ? pick(["accepts", "declines", "writes"]) : pick(weights);
+		const before = new Set(texts.keys());
+		await acts[act]?.();
+		// Nothing else happens within a second.
+		await pass(1_000);
+		for (const [id, { isAwaited }] of texts)
+			if (isAwaited && !hasRepeats && !before.has(id) && !anna.inbox().some(({ body }) => body === id))
+				wrong.push(`${id} was not sent at once: ${(await outbox.status(id))?.description}`);
+		// The window closes after a day of silence.
+		await pass(pick([1, 30, 240, 1_500, 2_000]) * 60_000);
+		if (now() - start > backupAfter) backup ??= { at: now(), restore: store.snapshot(), column: new Map(column) };
+		if (!backup || hasRestored || now() - start < restoreAfter) continue;
+		hasRestored = true;
+		backup.restore();
+		column.clear();
+		for (const [id, state] of backup.column) column.set(id, state);
+		for (const [id, { at }] of texts) if (at > backup.at) texts.delete(id);
+		// Nobody can know that a contact has declined a text of which the backup knows nothing.
+		if (declinedFrom > backup.at) declinedAt = 0;
+		await outbox.restored({ backupAt: new Date(backup.at) });
+	}
+	await pass(5 * 24 * hour);
+	const inbox = anna.inbox().map(({ body }) => body);
+	const arrived = (words: string): number => inbox.filter((body) => body === words).length;
+	const isThere = (id: string): boolean => ["sent", "delivered", "read"].includes(column.get(id) ?? "");
+	for (const [id, { purpose }] of texts) {
+		if (hasRestored && !column.has(id) && (await outbox.status(id)) === undefined) continue;
+		if (!column.has(id)) wrong.push(`${id}, a ${purpose}, is not settled`);
+	}
+	// Of texts with the same words the phone tells only how many have arrived.
+	for (const words of new Set([...texts.values()].map(({ body }) => body))) {
+		const ids = [...texts].flatMap(([id, { body }]) => (body === words && column.has(id) ? [id] : []));
+		// It was enqueued after the backup.
+		if (ids.length === 0) continue;
+		const [sent, unknown] = [ids.filter(isThere), ids.filter((id) => column.get(id) === "unknown")];
+		const times = arrived(words);
+		const found = `"${words}" of life ${seed} arrived ${times} times, and ${sent.length} are sent`;
+		if (times < sent.length || times > sent.length + unknown.length) wrong.push(found);
+		const messages = await Promise.all(sent.map(async (id) => (await outbox.status(id))?.messageId));
+		if (new Set(messages).size < sent.length) wrong.push(`two texts of life ${seed} are one message`);
+	}
+	return wrong;
+}
+
+test.each([
+	["without a restore", {}],
+	["with a restore", { isRestored: true }],
+	["with repeated words", { hasRepeats: true }],
+])(
+	"nobody is texted after a no, at night or too late, and the column equals the phone: %s",
+	{
+		timeout: 3_600_000,
+	},
+	async (_, kind) => {
+		const wrong: string[] = [];
+		for (let seed = 0; seed < lives; seed++) wrong.push(...(await live(seed, kind)));
+		expect(wrong).toEqual([]);
+	},
+);
