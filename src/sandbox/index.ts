@@ -4,21 +4,25 @@
  * @module messaging-conversations/sandbox
  */
 
-import { anything, callable, isRecord, listOf, optional, rule } from "../shared/validation.ts";
+import { observedBy } from "../shared/observer.ts";
+import { anything, callable, flag, isRecord, listOf, optional, rule } from "../shared/validation.ts";
 import { type Archive, archive, type Snapshot, unarchive } from "./archive/archive.ts";
 import { openBug, takeBug } from "./archive/bug.ts";
 import type { BugFile } from "./archive/bug-file.ts";
 import { bugFrom as checkedBug, isBug } from "./archive/bug-schema.ts";
+import { pastOf } from "./archive/past.ts";
 import { archiveFrom } from "./archive/schema.ts";
 import type { Call, Reply } from "./base/call.ts";
 import { aString, assertValid, fields, stringOrNull, wholeFrom } from "./base/input.ts";
 import { type AgencyControl, createAgencyControl } from "./controls/agency.ts";
+import { createBreakpointsControl } from "./controls/breakpoints.ts";
 import { assertUsed, type CheckOptions } from "./controls/check.ts";
 import { createClockControl } from "./controls/clock.ts";
 import { createDuring } from "./controls/during.ts";
 import { createFaultsControl } from "./controls/faults.ts";
 import { createFlowControl } from "./controls/flow.ts";
 import { createIntegrationControl, createIntegrationsControl, foundIntegration } from "./controls/integration.ts";
+import { createObserved } from "./controls/observed.ts";
 import { createMessageControl } from "./controls/provider.ts";
 import { assertScenario, createStage, play, type ScenarioName } from "./controls/scenarios.ts";
 import type { Sandbox, SandboxOptions } from "./sandbox.ts";
@@ -31,13 +35,22 @@ import { policyFrom } from "./world/policy.ts";
 import { search } from "./world/search.ts";
 import { addAgency, createWorld } from "./world/world.ts";
 
+export type { ObservedPoll, ObservedText } from "../shared/observer.ts";
 export type { Archive, Snapshot } from "./archive/archive.ts";
 
 export type { BugOptions } from "./archive/bug.ts";
-export type { BugFile, BugPlace, NamedKey } from "./archive/bug-file.ts";
+export type { BugFile, BugPlace, BugStep, NamedKey } from "./archive/bug-file.ts";
 export type { Answer, Call, Later, Reply } from "./base/call.ts";
 export type { OperationId } from "./base/contract.ts";
 export type { AgencyControl } from "./controls/agency.ts";
+export type {
+	BreakpointControl,
+	BreakpointOptions,
+	BreakpointState,
+	BreakpointsControl,
+	HeldRequest,
+	ResumeOptions,
+} from "./controls/breakpoints.ts";
 export type { CheckOptions } from "./controls/check.ts";
 export type { Advance, ClockControl } from "./controls/clock.ts";
 export type { AiMessage, ContactMessage } from "./controls/compose.ts";
@@ -54,6 +67,7 @@ export type {
 	KeysControl,
 	LinkOptions,
 } from "./controls/integration.ts";
+export type { Observed, ObservedReport } from "./controls/observed.ts";
 export type { MessageControl } from "./controls/provider.ts";
 export { type ScenarioName, scenarioNames } from "./controls/scenarios.ts";
 export type {
@@ -64,9 +78,11 @@ export type {
 	InboxEntry,
 	MessageState,
 } from "./controls/state.ts";
-export type { Connection, Sandbox, SandboxOptions } from "./sandbox.ts";
+export { type SandboxAddress, sandboxFetch } from "./remote.ts";
+export type { Connection, HistoryControl, Sandbox, SandboxOptions } from "./sandbox.ts";
 export type { ReplayOptions, SandboxAnswer, SandboxRequest } from "./service/perform.ts";
 export type { Consent, ConsentSettings } from "./world/consent.ts";
+export type { SendDecision } from "./world/decision.ts";
 export type {
 	Author,
 	ConversationEvents,
@@ -80,6 +96,7 @@ export type {
 } from "./world/event.ts";
 export type { Gone, WantedEvents } from "./world/event-log.ts";
 export type { FaultEffect, FaultKind, FaultOptions } from "./world/fault.ts";
+export type { HistoryRest, HistoryStep, HistoryThread } from "./world/history.ts";
 export type { RecordedRequest, RequestKey, Violation } from "./world/journal.ts";
 export type { Policy } from "./world/policy.ts";
 export type { Found, SearchOptions } from "./world/search.ts";
@@ -91,6 +108,7 @@ const optionsRule = fields<SandboxOptions>({
 	scenario: optional(anything),
 	policy: optional(anything),
 	from: optional(anything),
+	observe: optional(flag),
 	variation: optional(
 		rule((value) => typeof value === "string" || Number.isFinite(value), "must be a number or a string"),
 	),
@@ -134,6 +152,11 @@ const baseUrl = "https://sandbox.invalid/api/v1";
  * sandbox.agency().contact("+447700900101", { name: "Anna" }).writes("Is the flat still free?");
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
+	return create(options);
+}
+
+/** `moment` is what it becomes at once: a moment of another one. */
+function create(options: SandboxOptions, moment?: Snapshot): Sandbox {
 	assertValid("createSandbox", options, optionsRule);
 	const bug = options.from === undefined ? undefined : checkedBug(options.from);
 	for (const field of ["now", "scenario"] as const)
@@ -155,9 +178,16 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 	const beginning = archive(world);
 	const become = (given: Archive): void => events.silently(() => unarchive(world, given));
 	const answer = (call: Call): Reply => handle(world, call);
-	const fetch = createFetch(baseUrl, answer);
+	const observed = createObserved(options.observe ?? true);
+	const fetch = observedBy(createFetch(baseUrl, answer), observed.observer);
 	// Beside the snapshots, because the numbers of events mean nothing to another sandbox.
 	const lastEventIds = new WeakMap<Snapshot, number>();
+	const goBack = (snapshot: Snapshot): void => {
+		const restored = structuredClone(snapshot.journal);
+		become(snapshot.world);
+		journal.load(restored);
+	};
+	if (moment) goBack(moment);
 	const check = (options?: CheckOptions): void => assertUsed(world, options);
 	return {
 		connection: { baseUrl, apiKey: integration.apiKey, fetch },
@@ -171,6 +201,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 		policy: world.policy,
 		clock: createClockControl(world),
 		faults: createFaultsControl(world),
+		breakpoints: createBreakpointsControl(world),
 		message: (id) => createMessageControl(world, id),
 		flow: (id) => createFlowControl(world, id),
 		during: createDuring(world),
@@ -197,11 +228,26 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 		},
 		restore(snapshot) {
 			assertValid("restore", snapshot, snapshotRule);
-			const restored = structuredClone(snapshot.journal);
-			become(archiveFrom(snapshot.world));
-			journal.load(restored);
+			goBack({ ...snapshot, world: archiveFrom(snapshot.world) });
 			events.add({ type: "sandbox.restored", lastEventId: lastEventIds.get(snapshot) ?? 0 });
 		},
+		history: {
+			record: () => world.history.record(),
+			get first() {
+				return world.history.first;
+			},
+			at(eventId) {
+				assertValid("history.at: eventId", eventId, wholeFrom(0));
+				return create({ policy: world.policy, variation: world.variation }, pastOf(world, eventId));
+			},
+			continueFrom(eventId) {
+				assertValid("history.continueFrom: eventId", eventId, wholeFrom(0));
+				goBack(pastOf(world, eventId));
+				events.add({ type: "sandbox.restored", lastEventId: eventId });
+			},
+		},
+		observed: observed.read,
+		observe: observed.report,
 		export: () => archive(world),
 		bug: (options) => takeBug(world, options),
 		import(given) {
@@ -224,11 +270,13 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 			assertScenario(scenario);
 			const before = archive(world);
 			const acts = [...world.interruptions];
+			const { all } = world.breakpoints;
 			try {
 				events.silently(() => play(scenario, stage));
 			} catch (error) {
 				become(before); // half a scenario would be a world that nobody described
-				for (const act of acts) world.interruptions.add(act); // an archive has none
+				for (const act of acts) world.interruptions.add(act); // an archive has neither
+				world.breakpoints.all = all;
 				throw error;
 			}
 			events.add({ type: "scenario.loaded", scenario });

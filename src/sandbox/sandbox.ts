@@ -3,12 +3,14 @@ import type { BugOptions } from "./archive/bug.ts";
 import type { BugFile } from "./archive/bug-file.ts";
 import type { Call, Reply } from "./base/call.ts";
 import type { AgencyControl } from "./controls/agency.ts";
+import type { BreakpointsControl } from "./controls/breakpoints.ts";
 import type { CheckOptions } from "./controls/check.ts";
 import type { ClockControl } from "./controls/clock.ts";
 import type { During, DuringOptions } from "./controls/during.ts";
 import type { FaultsControl } from "./controls/faults.ts";
 import type { FlowControl } from "./controls/flow.ts";
 import type { IntegrationControl, IntegrationsControl, KeysControl, LinkOptions } from "./controls/integration.ts";
+import type { Observed, ObservedReport } from "./controls/observed.ts";
 import type { MessageControl } from "./controls/provider.ts";
 import type { ScenarioName } from "./controls/scenarios.ts";
 import type { ReplayOptions, SandboxAnswer, SandboxRequest } from "./service/perform.ts";
@@ -33,7 +35,7 @@ export interface SandboxOptions {
 	readonly scenario?: ScenarioName | undefined;
 	/**
 	 * A bug file, parsed or as JSON text, with which it begins: the same phone, log and reasons. Leave `now` and `scenario`
-	 * out. Policy and variation are the file's, unless you give others. Throws a TypeError for a file that is no bug file.
+	 * out. Policy and variation are the file's, unless you give others. Throws a TypeError for any other file.
 	 * @example createSandbox({ from: JSON.stringify(sandbox.bug()) });
 	 */
 	readonly from?: BugFile | string | undefined;
@@ -44,6 +46,12 @@ export interface SandboxOptions {
 	 * words, and `queued` or `accepted` for a send. The same value varies the same way. @default no variation
 	 */
 	readonly variation?: number | string | undefined;
+	/**
+	 * Whether outboxes and feeds of a client with its connection show themselves in {@link Sandbox.observed} and on its page.
+	 * They are looked at only when somebody asks.
+	 * @default true
+	 */
+	readonly observe?: boolean | undefined;
 }
 
 /** Options that connect a client to a sandbox: spread them into `createClient`. */
@@ -52,8 +60,42 @@ export interface Connection {
 	readonly baseUrl: string;
 	/** A key of the right form, with a prefix that the live service refuses. */
 	readonly apiKey: string;
-	/** A fetch that reaches nothing but the sandbox. Any other base URL, also that of `serve`, is `ENOTFOUND` to it. */
+	/**
+	 * A fetch that reaches nothing but the sandbox. Any other base URL is `ENOTFOUND` to it, and so is that of `serve` to the one
+	 * in process.
+	 */
 	readonly fetch: typeof globalThis.fetch;
+}
+
+/** The way back in time: everything as it was right after an event. */
+export interface HistoryControl {
+	/**
+	 * Begins to note each change, so that one can go back to this moment and to each event after it. `serve` does so. At most
+	 * 20,000 changes and some 64 MiB of them are kept, the newest ones.
+	 * @example sandbox.history.record();
+	 */
+	record(): void;
+	/** The number of the event after which the oldest state is known: 0 is before any. Null until {@link record}. */
+	readonly first: number | null;
+	/**
+	 * Another sandbox, as this one was right after an event, with its requests until then. Policy and variation are today's.
+	 * Throws for an event before `first`.
+	 * @example
+	 * sandbox.history.record();
+	 * const [newest] = sandbox.events({ limit: 1 });
+	 * anna.writes("Later");
+	 * sandbox.history.at(newest?.id ?? 0).agency().contact(anna.phoneNumber).state();
+	 */
+	at(eventId: number): Sandbox;
+	/**
+	 * Goes back to right after an event, as `restore` does: what came later is undone, and stays in `events()`.
+	 * @example
+	 * sandbox.history.record();
+	 * const [newest] = sandbox.events({ limit: 1 });
+	 * anna.writes("A mistake");
+	 * sandbox.history.continueFrom(newest?.id ?? 0);
+	 */
+	continueFrom(eventId: number): void;
 }
 
 /** The whole service in one process, with the controls of everybody who is not the client. */
@@ -83,6 +125,8 @@ export interface Sandbox {
 	readonly clock: ClockControl;
 	/** Faults to come: answers that fail, hang, or get lost. */
 	readonly faults: FaultsControl;
+	/** Places at which requests wait, so that something can happen meanwhile. */
+	readonly breakpoints: BreakpointsControl;
 	/**
 	 * A message by its id, or by the messageSid that a send returned; an unknown one throws.
 	 * @example sandbox.message(sent.messageId).delivered();
@@ -98,7 +142,7 @@ export interface Sandbox {
 	 */
 	during(options: DuringOptions, act: () => void): During;
 	/**
-	 * Returns the events, the oldest first, or those of them that are asked for: the newest 200,000 events, at most 32 MiB of
+	 * Returns the events, the oldest first, or those that you ask for. It has the newest 200,000 events, at most 32 MiB of
 	 * their texts, and beside those at most 32 MiB of answers. The bodies of answers are forgotten before any event is. It
 	 * begins empty, after the scenario that the sandbox was made with.
 	 * @example sandbox.events().map(({ type }) => type);
@@ -135,7 +179,7 @@ export interface Sandbox {
 	request(request: SandboxRequest): Promise<SandboxAnswer>;
 	/**
 	 * Makes a request of `requests()` again as it was: with the same headers and body, and with what it had as its key. One
-	 * with a revoked key is refused again, unless you ask for a good key. Throws for a request that is not kept any more.
+	 * with a revoked key is refused again, unless you ask for a good key. Throws for a request that has been dropped.
 	 * @example
 	 * const [request] = sandbox.requests();
 	 * if (request?.status === 401) await sandbox.replay(request.correlationId, { key: "good" });
@@ -148,9 +192,9 @@ export interface Sandbox {
 	 */
 	violations(): Violation[];
 	/**
-	 * Call it at the end of a test. Throws if there are violations, held texts that the client replaced by another send,
-	 * faults that hit less often than their `times`, or acts of `during` that happened less often. Take back a fault that
-	 * need not hit again with `remove()`. `using sandbox = createSandbox()` calls it by itself.
+	 * Call it at the end of a test. Throws if there are violations, held texts that the client replaced by another send, or
+	 * requests that still wait. Also throws if a fault, a breakpoint or an act of `during` met fewer requests than its `times`:
+	 * take back one that need not meet another with `remove()`. `using sandbox = createSandbox()` calls it by itself.
 	 *
 	 * Only one text per contact is held. Of three sends to a closed window the contact gets the last one alone, and each of
 	 * them was answered with 200. `allowReplaced` accepts that. A repeat with the same operationId replaces nothing. Without an
@@ -189,6 +233,21 @@ export interface Sandbox {
 	 * @example sandbox.import(JSON.parse(text));
 	 */
 	import(archive: Archive | BugFile | string): void;
+	/** The way back in time, to right after any event. */
+	readonly history: HistoryControl;
+	/**
+	 * The texts of the outboxes and the polls of the feeds that use this sandbox: those of a client with `connection`, that of
+	 * `serve`, or {@link sandboxFetch}. The texts are read from the outboxes' stores at this moment.
+	 * @example
+	 * const { texts } = await sandbox.observed();
+	 * console.log(texts[0]?.state, texts[0]?.description);
+	 */
+	observed(): Promise<Observed>;
+	/**
+	 * Takes in what another process reports of its outboxes and feeds. {@link sandboxFetch} does it over HTTP.
+	 * @example sandbox.observe({ source: crypto.randomUUID(), outboxes: 0, unreadable: 0, texts: [], polls: [] });
+	 */
+	observe(report: ObservedReport): void;
 	/** Starts again with the scenario and the counters of the beginning. Only the numbers of events and faults continue. @example sandbox.reset(); */
 	reset(): void;
 	/**

@@ -9,10 +9,12 @@ import { createServer, type RequestListener, ServerResponse } from "node:http";
 import { type AddressInfo, isIP } from "node:net";
 import type { Duplex } from "node:stream";
 import { isLoopback } from "../shared/hosts.ts";
+import { observedBy, observerOf } from "../shared/observer.ts";
 import { flag, hasMethods, listOf, optional, rule } from "../shared/validation.ts";
 import { basePath } from "./base/call.ts";
 import { aSandbox, assertValid, fields } from "./base/input.ts";
-import type { BugFile, Sandbox } from "./index.ts";
+import type { BugFile, Connection, Sandbox } from "./index.ts";
+import { fetchOf } from "./remote.ts";
 import { createControls } from "./routes/controls.ts";
 import { endLate } from "./server/body.ts";
 import { createEventStreams } from "./server/events.ts";
@@ -42,8 +44,8 @@ export interface ServeOptions {
 	 */
 	readonly allowHosts?: readonly string[] | undefined;
 	/**
-	 * Shows the bug file with which the sandbox was made, read-only: controls that change something and requests to the
-	 * service are refused, until somebody presses "Continue from here" on the page. @default none: the sandbox is not read-only
+	 * Shows the bug file with which the sandbox was made, read-only. Controls that change something and requests to the
+	 * service are refused until somebody presses "Continue from here" on the page. @default none: the sandbox is not read-only
 	 */
 	readonly show?: Pick<BugFile, "takenAt" | "content" | "place"> | undefined;
 }
@@ -58,6 +60,11 @@ export interface SandboxServer {
 	readonly token: string;
 	/** The sandbox's own key. */
 	readonly apiKey: string;
+	/**
+	 * `baseUrl`, `apiKey` and a `fetch` that makes real requests: spread it into `createClient`. Outboxes and feeds of that client
+	 * show themselves on the page.
+	 */
+	readonly connection: Connection;
 	/** The id of the sandbox's default agency. */
 	readonly agencyId: string;
 	/** Stops listening and drops open connections, idle and hanging ones too. */
@@ -181,11 +188,13 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	served.isOwnHost = hostsOf(listening, named, allowHosts);
 	const origin = `http://${host}${listening === 80 ? "" : `:${listening}`}`;
 	baseUrl = `${origin}${basePath}`;
+	const { apiKey } = sandbox.connection;
 	return {
 		baseUrl,
 		controlUrl: `${origin}/_sandbox`,
 		token,
-		apiKey: sandbox.connection.apiKey,
+		apiKey,
+		connection: { baseUrl, apiKey, fetch: observedBy(fetchOf(origin), observerOf(sandbox.fetch)) },
 		get agencyId() {
 			return sandbox.agency().id;
 		},

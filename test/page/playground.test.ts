@@ -163,3 +163,46 @@ test("the search finds what people look for, and the guide to it first", async (
 		await page.keyboard.press("Escape");
 	}
 });
+
+test("at 1440 px no line of code continues below, and at 390 px the landing page has its name whole", async () => {
+	for (const path of ["/durable-sends.html", "/recipes/express.html"]) {
+		const page = await open(path);
+		// The text of a line, because its box is as wide as the code.
+		const broken = await page.evaluate(`[...document.querySelectorAll(".vp-doc pre .line")].filter((line) => {
+			const text = document.createRange();
+			text.selectNodeContents(line);
+			return text.getBoundingClientRect().height > 1.5 * parseFloat(getComputedStyle(line).lineHeight);
+		}).map(({ textContent }) => textContent)`);
+		expect(broken).toEqual([]);
+	}
+	const landing = await open("/", { width: 390, height: 844 });
+	const end = await landing.evaluate(`(() => {
+		const text = document.createRange();
+		text.selectNodeContents(document.querySelector(".VPHero .name"));
+		return text.getBoundingClientRect().right;
+	})()`);
+	expect(end).toBeLessThanOrEqual(390 - 24);
+});
+
+test("at 320 px no page scrolls sideways", async () => {
+	const page = await open("/", { width: 320, height: 640 });
+	for (const path of [
+		"/",
+		"/durable-sends.html",
+		"/options.html",
+		"/faults.html",
+		"/recipes/nestjs.html",
+		"/limits.html",
+	]) {
+		await page.goto(`${address}${path}`);
+		expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), path).toBeLessThanOrEqual(0);
+	}
+});
+
+test("a link to a heading of a page that has moved leads to that heading", async () => {
+	const page = await open("/outbox-stores.html#the-table");
+	await page.waitForURL(`${address}/outbox-databases.html#the-table`);
+	await page.getByRole("heading", { name: "The table" }).waitFor();
+	await page.goto(`${address}/doctor-checks.html`);
+	await page.waitForURL(`${address}/doctor.html#the-checks`);
+});

@@ -203,8 +203,8 @@ test("a repeat of a send says that it is one", async () => {
 	const { messages: texts } = client.agency(agency.id);
 	await texts.send({ to: phone, body: "Hi Anna", operationId: "visit-1" });
 	await shows(requests(page), "messages.send");
-	expect(await requests(page).getByText("a repeat of an earlier send").count()).toBe(0);
+	expect(await requests(page).getByText("A repeat of an earlier send").count()).toBe(0);
 	await sandbox.replay(sandbox.requests().at(-1)?.correlationId ?? "");
-	await shows(requests(page), "a repeat of an earlier send: nothing was sent again");
+	await shows(requests(page), "A repeat of an earlier send, whose text went out: nothing was sent again.");
 	await shows(requests(page), "2 attempts of one operationId");
 });

@@ -13,6 +13,7 @@ const bram = "+31612345678";
 /** A day in which a text was replaced, a key revoked, an id reused, and a fault lost an answer. */
 async function badDay(own = "Kerkstraat 12"): Promise<Sandbox> {
 	const sandbox = createSandbox({ policy: { shortSearch: "unfiltered" } });
+	sandbox.history.record();
 	const agency = sandbox.agency();
 	agency.rename(`Makelaar ${own}`);
 	agency.contact(anna, { name: `Anna ${own}` }).writes(`Is ${own} free?`);
@@ -207,5 +208,132 @@ describe("a bug file", () => {
 		opened.agency().contacts()[0]?.accepts();
 		opened.reset();
 		expect(opened.agency().contacts()[0]?.state().held).not.toBeNull();
+	});
+});
+
+/** What exists, without the order in which it is listed, and with keys by name. */
+const stateOf = (sandbox: Sandbox) => {
+	const { counters, keys, ...rest } = sandbox.export();
+	const agencies = rest.agencies.map(({ threads, ...agency }) => ({
+		...agency,
+		threads: [...threads].sort((a, b) => a.serial - b.serial),
+	}));
+	const operations = [...rest.operations].sort(([a], [b]) => a.localeCompare(b));
+	return { ...rest, agencies, operations, keys: keys.map(({ state, scopes }) => [state, scopes]) };
+};
+
+describe("the past in a bug file", () => {
+	test("leads to the same moments in another sandbox, each of them", async () => {
+		const sandbox = await badDay();
+		// Old messages change, others come, and a restore takes some back.
+		const contact = sandbox.agency().contact(anna);
+		contact.writes("Before");
+		const snapshot = sandbox.snapshot();
+		contact.writes("Undone");
+		contact.reads();
+		contact.writes("Undone too");
+		sandbox.restore(snapshot);
+		contact.writes("After");
+		contact.reads();
+		contact.writes("At last");
+		const newest = sandbox.events({ limit: 1 })[0]?.id ?? 0;
+		const opened = createSandbox({ from: textOf(sandbox.bug({ keepContent: true })) });
+		expect(opened.history.first).toBe(sandbox.history.first);
+		const first = sandbox.history.first ?? newest;
+		expect(newest - first).toBeGreaterThan(40);
+		for (let event = first; event <= newest; event++) {
+			const [then, there] = [sandbox.history.at(event), opened.history.at(event)];
+			expect(stateOf(there), `event ${event}`).toEqual(stateOf(then));
+			expect(there.requests().map(({ path }) => path.length > 0)).toEqual(then.requests().map(() => true));
+		}
+	});
+
+	test("is passed on with generated content, and one can continue from it", async () => {
+		const sandbox = await badDay();
+		const opened = createSandbox({ from: sandbox.bug() });
+		const again = createSandbox({ from: textOf(opened.bug()) });
+		// A moment is after everything that belongs together: after the request.
+		const cause = sandbox.events().find(({ type }) => type === "text.held")?.correlationId;
+		const held =
+			sandbox
+				.events()
+				.filter((event) => event.correlationId === cause)
+				.at(-1)?.id ?? 0;
+		for (const each of [opened, again]) {
+			const contact = each.history
+				.at(held)
+				.agency()
+				.contacts()
+				.find((one) => one.state().held);
+			expect(contact?.state().held?.body).toHaveLength("First: Kerkstraat 12".length);
+			each.history.continueFrom(held);
+			expect(
+				each
+					.agency()
+					.contact(contact?.phoneNumber ?? "")
+					.accepts(),
+			).toEqual({ hadHeldText: true });
+			expect(each.requests().length).toBeLessThan(sandbox.requests().length);
+		}
+	});
+
+	test("takes the place of that of the sandbox which opens it, and what follows is noted", async () => {
+		const bug = (await badDay()).bug();
+		const sandbox = createSandbox();
+		sandbox.history.record();
+		for (let times = 0; times < 200; times++) sandbox.agency().contact("+447700900199").writes("Another world");
+		sandbox.import(textOf(bug));
+		expect(sandbox.history.first).toBe(bug.past?.[0]?.event);
+		const last = bug.events.at(-1)?.id ?? 0;
+		expect(stateOf(sandbox.history.at(last))).toEqual(stateOf(createSandbox({ from: bug })));
+		const opened = sandbox.events({ limit: 1 })[0]?.id ?? 0;
+		const [contact] = sandbox.agency().contacts();
+		const before = contact?.state().messages.length ?? 0;
+		contact?.writes("Later");
+		expect(sandbox.history.at(opened).agency().contacts()[0]?.state().messages).toHaveLength(before);
+		const { past: _, ...without } = bug;
+		sandbox.import(textOf(without));
+		expect(sandbox.history.first).toBe(without.events.at(-1)?.id);
+		expect(createSandbox({ from: without }).history.first).toBe(null);
+	});
+
+	test("has at most 2,000 steps, the newest ones, and a long conversation is in it once", () => {
+		const sandbox = createSandbox();
+		sandbox.history.record();
+		const contact = sandbox.agency().contact(anna, { name: "Anna" });
+		for (let times = 0; times < 2_500; times++) contact.writes(`line ${times}`);
+		const text = textOf(sandbox.bug({ keepContent: true }));
+		const bug: BugFile = JSON.parse(text);
+		expect(bug.past).toHaveLength(2_000);
+		expect(text.split('"line 100"')).toHaveLength(4); // its event, the world, and the first step
+		const opened = createSandbox({ from: text });
+		const { first } = opened.history;
+		const messages = (each: Sandbox) => each.agency().contact(anna).state().messages.length;
+		expect(messages(opened.history.at(first ?? 0))).toBe(messages(sandbox.history.at(first ?? 0)));
+		expect(messages(opened.history.at((first ?? 0) + 1_000))).toBe(messages(sandbox.history.at((first ?? 0) + 1_000)));
+	});
+
+	test("that somebody has changed is refused when it is opened, or when somebody goes there", async () => {
+		const text = textOf((await badDay()).bug());
+		const broken = (change: (bug: ReturnType<typeof JSON.parse>) => unknown) => () => {
+			const bug = JSON.parse(text);
+			change(bug);
+			return createSandbox({ from: bug });
+		};
+		const withThread = (bug: ReturnType<typeof JSON.parse>) =>
+			bug.past.filter(({ threads }: { threads: unknown[] }) => threads.length > 0).at(-1).threads[0];
+		expect(broken((bug) => (bug.past[0].rest = null))).toThrow("past must begin with everything");
+		expect(broken((bug) => (bug.past[1].event = 0))).toThrow("past must have rising numbers");
+		expect(broken((bug) => (bug.past.at(-1).event = 1e9))).toThrow("below the newest one");
+		expect(broken((bug) => (withThread(bug).keep = 1e9))).toThrow("keep no more messages");
+		expect(broken((bug) => (withThread(bug).thread.phone = "+447700900999"))).toThrow("as it is");
+		expect(broken((bug) => (withThread(bug).thread.extra = 1))).toThrow("extra");
+		expect(broken((bug) => (bug.past[0].rest.keys[0].secret = "abc"))).toThrow("secret");
+		expect(broken((bug) => (bug.past[0].now = "now"))).toThrow("past[0].now");
+		expect(broken((bug) => (bug.past = Array(2_001).fill(bug.past[0])))).toThrow("at most 2000");
+		const lost = broken((bug) => (bug.past[0].rest.agencies = []))();
+		expect(() => lost.history.at(lost.history.first ?? 0)).toThrow("agencies must have the default one");
+		expect(() => lost.history.continueFrom(lost.history.first ?? 0)).toThrow("agencies must have the default one");
+		expect(lost.requests().length).toBeGreaterThan(0);
 	});
 });

@@ -294,6 +294,9 @@ test("control routes name the field that is not what it must be, each field of e
 	const { id } = sandbox.agency().ai.replies({ contact: ANNA, text: "Hi" });
 	await does(`contacts/${ANNA}/startFlow`);
 	await does("snapshot");
+	await does("breakpoints/add", { operation: "me.get" });
+	const waiting = service("GET", "/me");
+	const held = await sandbox.breakpoints.nextHeld();
 	const before = JSON.stringify(sandbox.export());
 	const good = {
 		name: "A",
@@ -304,11 +307,22 @@ test("control routes name the field that is not what it must be, each field of e
 		effect: "reset",
 		method: "GET",
 		path: "/me",
+		source: "process-1",
+		outboxes: 0,
+		unreadable: 0,
+		texts: [],
+		polls: [],
 	};
 	const { controls } = Object(await reads(""));
 	let fields = 0;
 	for (const { verb, path, takes } of controls) {
-		const placed = path.startsWith("messages") ? id : path.startsWith("flows") ? 1 : ANNA;
+		const placed = path.startsWith("messages")
+			? id
+			: path.startsWith("flows")
+				? 1
+				: path.startsWith("held")
+					? held.correlationId
+					: ANNA;
 		const target = path.replace("keys/{id}", `keys/${sandbox.keys.list()[0]?.id}`).replace(/\{\w+\}/, placed);
 		for (const field of takes) {
 			if (path === "import") continue; // it is checked as a whole
@@ -331,6 +345,8 @@ test("control routes name the field that is not what it must be, each field of e
 		]);
 	}
 	expect(fields).toBeGreaterThan(30);
+	held.resume();
+	await waiting;
 });
 
 test("a body without fields links the agency that the path names, and makes none", async () => {

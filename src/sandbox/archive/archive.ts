@@ -1,3 +1,4 @@
+import { endBreakpoints } from "../world/breakpoint.ts";
 import type { Fault } from "../world/fault.ts";
 import type { JournalDump } from "../world/journal.ts";
 import {
@@ -82,6 +83,7 @@ export function unarchive(world: World, given: Archive): void {
 	world.faults = faults;
 	world.newestFault = Math.max(world.newestFault, ...faults.map(({ id }) => id));
 	world.interruptions.clear();
+	endBreakpoints(world.breakpoints);
 	for (const thread of agencies.flatMap(({ threads }) => threads))
 		for (const { agencyId } of thread.views) world.agencies.get(agencyId)?.threads.set(thread.phone, thread);
 	for (const { threads, list } of world.agencies.values()) {

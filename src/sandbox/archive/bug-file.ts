@@ -1,5 +1,6 @@
 import type { SandboxEvent } from "../world/event.ts";
 import type { Gone } from "../world/event-log.ts";
+import type { HistoryRest, HistoryStep, HistoryThread } from "../world/history.ts";
 import type { ReplacedText, Violation } from "../world/journal.ts";
 import type { Policy } from "../world/policy.ts";
 import type { Key } from "../world/world.ts";
@@ -7,6 +8,27 @@ import type { Archive } from "./archive.ts";
 
 /** A key by its name alone: `key-1`. Whoever opens the file gets another secret for it. */
 export type NamedKey = Omit<Key, "secret">;
+
+/** How everything was after an event, as a change of the step before. The first one of a file has everything. */
+export interface BugStep extends Omit<HistoryStep, "rest" | "threads" | "operations"> {
+	/** The number of the event after which it was so. */
+	readonly event: number;
+	/** The sandbox's time, in milliseconds. */
+	readonly now: number;
+	/** The last number that was given out of each kind of id. */
+	readonly counters: HistoryStep["counters"];
+	/** Everything but conversations and operations, with keys by name; null if nothing of it changed. */
+	readonly rest:
+		| (Omit<HistoryRest, "keys"> & {
+				/** The keys by name, revoked ones too. */
+				readonly keys: readonly NamedKey[];
+		  })
+		| null;
+	/** The conversations that changed. Each has the messages after the first `keep`, and is null if it is gone. */
+	readonly threads: readonly HistoryThread[];
+	/** The operationIds with another record, or with none. */
+	readonly operations: HistoryStep["operations"];
+}
 
 /** Where the reader is to look first. */
 export interface BugPlace {
@@ -19,8 +41,8 @@ export interface BugPlace {
 }
 
 /**
- * A bug in a file, as plain data that JSON can carry: the world, what happened in it, the requests with their outcomes and
- * explanations, and where to look. It holds no key. Its numbers, names and texts are generated ones, unless you ask to keep
+ * A bug in a file, as plain data that JSON can carry. It has the world, what happened in it, the requests with their outcomes
+ * and explanations, and where to look. It holds no key. Its numbers, names and texts are generated ones, unless you ask to keep
  * them.
  */
 export interface BugFile {
@@ -53,4 +75,9 @@ export interface BugFile {
 	readonly violations: readonly Violation[];
 	/** Held texts that another send replaced, for `check()`. */
 	readonly replaced: readonly ReplacedText[];
+	/**
+	 * How everything was before: up to 2,000 of the newest steps and some 16 MiB, the oldest first. Left out if no history was
+	 * recorded. Whoever opens the file can go back to them.
+	 */
+	readonly past?: readonly BugStep[] | undefined;
 }

@@ -1,4 +1,4 @@
-import { flag, listOf, object, orNull, rule, type Schema, variant } from "../../shared/validation.ts";
+import { flag, listOf, object, optional, orNull, pair, rule, type Schema, variant } from "../../shared/validation.ts";
 import { phoneFrom } from "../base/contract.ts";
 import {
 	aNumber,
@@ -11,16 +11,18 @@ import {
 	stringOrNull,
 	wholeFrom,
 } from "../base/input.ts";
+import type { SendDecision } from "../world/decision.ts";
 import type { EventFault, LostText, SandboxEventType } from "../world/event.ts";
 import type { Gone } from "../world/event-log.ts";
-import { faultKinds, faultPhases } from "../world/fault.ts";
+import { faultKinds, faultPhases, faultRule } from "../world/fault.ts";
+import type { HistoryThread } from "../world/history.ts";
 import { isInstant } from "../world/instant.ts";
 import type { ReplacedText, RequestKey, Violation } from "../world/journal.ts";
 import { policyFrom } from "../world/policy.ts";
-import { keyStates, scopes } from "../world/world.ts";
+import { aiReasons, keyStates, scopes } from "../world/world.ts";
 import { withSecrets } from "./bug.ts";
-import type { BugFile, BugPlace, NamedKey } from "./bug-file.ts";
-import { archiveFrom } from "./schema.ts";
+import type { BugFile, BugPlace, BugStep, NamedKey } from "./bug-file.ts";
+import { agencyRule, archiveFrom, countersRule, integrationRule, operationRule, threadRule } from "./schema.ts";
 
 /*
  * The schema of a bug file. It comes from somebody else, so that nothing in it is trusted: each field is checked, and a text
@@ -30,6 +32,9 @@ import { archiveFrom } from "./schema.ts";
 /** How much text a bug file may hold. */
 const longestBug = 100_000_000;
 const mostEvents = 200_000;
+const mostSteps = 2_000;
+/** A step that changes an old message copies the list of those before it. A small file must not fill the memory so. */
+const mostCopied = 4_000_000;
 
 const anInstant: Schema<string> = rule(
 	(at) => typeof at === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(at) && isInstant(Date.parse(at)),
@@ -79,6 +84,26 @@ const fault = fields<EventFault>({
 	status,
 	remaining: orNull(wholeFrom(0)),
 });
+const decision = fields<SendDecision>({
+	outcome: oneOf("sent", "held", "repeat", "refused"),
+	rule: rule((given) => typeof given === "string" && /^R\d{1,3}$/.test(given), "must be the number of a rule"),
+	reason: aString,
+	window: fields<SendDecision["window"]>({
+		open: flag,
+		expiresAt: instantOrNull,
+		openedBy: oneOf("message", "button", "accepted", "declined", null),
+	}),
+	consent: fields<SendDecision["consent"]>({ canBeAsked: flag, last: oneOf("asked", "accepted", "declined", null) }),
+	ai: fields<SendDecision["ai"]>({ enabled: flag, disabledReason: oneOf(...aiReasons) }),
+	held: orNull(
+		fields<NonNullable<SendDecision["held"]>>({
+			queueId: aString,
+			since: anInstant,
+			became: oneOf("kept", "sent", "replaced"),
+		}),
+	),
+	before: oneOf("sent", "held", "dropped", "replaced", null),
+});
 const lostText = { body: aString, operationId: stringOrNull, heldAt: anInstant };
 const stamp = {
 	id: wholeFrom(1),
@@ -87,6 +112,10 @@ const stamp = {
 	correlationId: orNull(correlationId),
 	type: aString,
 };
+const breakpointId: Schema<string> = rule(
+	(id) => typeof id === "string" && /^\d{1,15}$/.test(id),
+	"must be the number of a breakpoint",
+);
 const contact = { ...stamp, agencyId: aString, contact: aPhone, name: stringOrNull };
 const request = { method: aString, path: aString };
 
@@ -145,6 +174,10 @@ const eventFields: { readonly [Type in SandboxEventType]: Readonly<Record<string
 	"fault.added": { ...stamp, fault },
 	"fault.removed": { ...stamp, faultId: aString },
 	"fault.hit": { ...stamp, fault, operation },
+	"breakpoint.added": { ...stamp, breakpointId },
+	"breakpoint.removed": { ...stamp, breakpointId },
+	"request.held": { ...stamp, breakpointId, operation },
+	"request.resumed": { ...stamp, kind: oneOf(...faultKinds, null), phase: oneOf(...faultPhases, null) },
 	request: {
 		...stamp,
 		...request,
@@ -155,6 +188,7 @@ const eventFields: { readonly [Type in SandboxEventType]: Readonly<Record<string
 		body: aValue,
 		status,
 		explanation: stringOrNull,
+		decision: optional(orNull(decision)), // files of before have none
 		answer: aValue,
 		ms: aNumber,
 		fault: orNull(fault),
@@ -175,6 +209,33 @@ const event = variant(
 	Object.fromEntries(Object.entries(eventFields).map(([type, each]) => [type, object(each)])),
 );
 
+const keysRule = listOf(
+	fields<NamedKey>({
+		id: rule((id) => typeof id === "string" && /^[\w-]{1,64}$/.test(id), "must be the name of a key, such as key-1"),
+		integrationId: someText,
+		scopes: listOf(oneOf(...scopes)),
+		state: oneOf(...keyStates),
+	}),
+);
+
+const step = fields<BugStep>({
+	event: wholeFrom(0),
+	now: rule(isInstant, "must be an instant in milliseconds"),
+	counters: countersRule,
+	rest: orNull(
+		fields<NonNullable<BugStep["rest"]>>({
+			integrations: listOf(integrationRule),
+			keys: keysRule,
+			agencies: listOf(agencyRule),
+			faults: listOf(faultRule),
+		}),
+	),
+	threads: listOf(
+		fields<HistoryThread>({ agencyId: aString, phone: aPhone, keep: wholeFrom(0), thread: orNull(threadRule) }),
+	),
+	operations: listOf(pair(aString, orNull(operationRule))),
+});
+
 const schema = fields<BugFile>({
 	format: oneOf("messaging-conversations-bug"),
 	version: rule((version) => version === 1, "must be 1"),
@@ -190,6 +251,7 @@ const schema = fields<BugFile>({
 	violations: listOf(
 		fields<Violation>({ rule: aString, message: aString, explanation: aString, ...request, correlationId }),
 	),
+	past: optional(listOf(step)),
 	replaced: listOf(
 		fields<ReplacedText>({
 			queueId: aString,
@@ -198,15 +260,6 @@ const schema = fields<BugFile>({
 		}),
 	),
 });
-
-const keysRule = listOf(
-	fields<NamedKey>({
-		id: rule((id) => typeof id === "string" && /^[\w-]{1,64}$/.test(id), "must be the name of a key, such as key-1"),
-		integrationId: someText,
-		scopes: listOf(oneOf(...scopes)),
-		state: oneOf(...keyStates),
-	}),
-);
 
 /** Whether a value, or its JSON text, calls itself a bug file. */
 export const isBug = (value: unknown): boolean => isRecord(value) && value.format === "messaging-conversations-bug";
@@ -223,13 +276,39 @@ export function bugFrom(given: unknown): BugFile {
 function assertBug(value: unknown): asserts value is BugFile {
 	if (!isBug(value)) throw new TypeError("bug: this is not a bug file, or one of another version.");
 	assertValid("bug", value, schema);
-	const { world, policy, events } = value as BugFile;
+	const { world, policy, events, past = [] } = value as BugFile;
 	policyFrom(policy);
 	assertValid("bug: world.keys", world.keys, keysRule);
 	archiveFrom(withSecrets(world));
 	if (events.length > mostEvents) throw new TypeError(`bug: events must be at most ${mostEvents}.`);
 	if (events.some(({ id }, at) => id <= (events[at - 1]?.id ?? 0)))
 		throw new TypeError("bug: events must have rising ids.");
+	assertPast(past, events.at(-1)?.id ?? 0);
+}
+
+/** Whether the steps can be put together. Whether what they lead to is whole is checked when somebody goes there. */
+function assertPast(past: readonly BugStep[], newest: number): void {
+	const wrong = (words: string): never => {
+		throw new TypeError(`bug: past ${words}.`);
+	};
+	if (past.length > mostSteps) wrong(`must have at most ${mostSteps} steps`);
+	if (past[0] && !past[0].rest) wrong("must begin with everything");
+	if (past.some(({ event }, at) => event <= (past[at - 1]?.event ?? -1) || event >= newest))
+		wrong("must have rising numbers of events, below the newest one");
+	/** How many messages each conversation has so far. */
+	const counts = new Map<string, number>();
+	let copied = 0;
+	for (const { threads } of past)
+		for (const { agencyId, phone, keep, thread } of threads) {
+			const name = `${agencyId} ${phone}`;
+			const before = counts.get(name) ?? 0;
+			if (keep > before) wrong("must keep no more messages of a conversation than there were");
+			if (thread && (thread.phone !== phone || thread.views[0]?.agencyId !== agencyId))
+				wrong("must name each conversation as it is");
+			if (keep < before) copied += keep;
+			if (copied > mostCopied) wrong("must change less");
+			counts.set(name, thread ? keep + thread.messages.length : 0);
+		}
 }
 
 function parsed(json: string): unknown {

@@ -4,11 +4,12 @@ import { hex } from "../base/derived.ts";
 import { aString, assertValid, fields } from "../base/input.ts";
 import { replaceOwn } from "../base/own.ts";
 import type { SandboxEvent } from "../world/event.ts";
+import type { HistoryStep } from "../world/history.ts";
 import { iso } from "../world/instant.ts";
 import type { Entry, RequestKey } from "../world/journal.ts";
-import { apiKeyOf, type World } from "../world/world.ts";
+import { apiKeyOf, type Key, type World } from "../world/world.ts";
 import { type Archive, archive, unarchive } from "./archive.ts";
-import type { BugFile } from "./bug-file.ts";
+import type { BugFile, BugStep, NamedKey } from "./bug-file.ts";
 import { redacted } from "./redact.ts";
 
 /** What goes into a bug file. */
@@ -38,8 +39,14 @@ export function takeBug(world: World, options: BugOptions = {}): BugFile {
 	const { keepContent = false, contact = null, agencyId = null, request = null } = options;
 	if (agencyId !== null && !world.agencies.has(agencyId))
 		throw new TypeError("bug: agencyId must be that of an agency.");
-	const named = nameKeys(world);
+	const history = world.history.dump();
+	// A restore takes keys back, which the past still has.
+	const allKeys = [...world.keys.values(), ...history.flatMap(({ rest }) => rest?.keys ?? [])];
+	const named = nameKeys(allKeys);
 	const { keys, ...rest } = archive(world);
+	const past = history.map(
+		({ rest, ...step }): BugStep => ({ ...step, rest: rest && { ...rest, keys: rest.keys.map(named.key) } }),
+	);
 	const { entries, violations, replaced } = world.journal.dump();
 	const bug: BugFile = {
 		format: "messaging-conversations-bug",
@@ -49,19 +56,20 @@ export function takeBug(world: World, options: BugOptions = {}): BugFile {
 		place: { agencyId, contact, request },
 		policy: { ...world.policy },
 		variation: world.variation ?? null,
-		world: { ...rest, keys: keys.map(({ secret: _, ...key }) => ({ ...key, id: named.id(key.id) })) },
+		world: { ...rest, keys: keys.map(named.key) },
 		events: [...world.events.each()].map(named.event),
 		gone: world.events.gone(),
 		requests: entries.map(({ correlationId }) => correlationId),
 		violations: violations.map((each) => ({ ...each, explanation: named.sentence(each.explanation) })),
 		replaced,
+		...(past.length > 0 && { past }),
 	};
-	return withoutKeys(world, keepContent ? structuredClone(bug) : redacted(bug));
+	return withoutKeys(allKeys, keepContent ? structuredClone(bug) : redacted(bug));
 }
 
 /** Puts the names of keys in the place of their ids. */
-function nameKeys({ keys }: World) {
-	const ids = new Map([...keys.keys()].map((id, at) => [id, `key-${at + 1}`]));
+function nameKeys(keys: readonly Key[]) {
+	const ids = new Map([...new Set(keys.map(({ id }) => id))].map((id, at) => [id, `key-${at + 1}`]));
 	const id = (given: string): string => ids.get(given) ?? "key-unknown";
 	const idOrNull = (given: string | null): string | null => (given === null ? null : id(given));
 	const sentence = (given: string): string => replaceOwn(given, (part) => ids.get(part) ?? part);
@@ -76,16 +84,17 @@ function nameKeys({ keys }: World) {
 			explanation: explanation === null ? null : sentence(explanation),
 		};
 	};
-	return { id, sentence, event };
+	const key = ({ secret: _, ...rest }: Key): NamedKey => ({ ...rest, id: id(rest.id) });
+	return { key, sentence, event };
 }
 
 /** A key of the API's form in a text, in any spelling of its dot. It ends before a quote, so the text stays JSON. */
 const keyInText = /[^\s"'\\/]*_live(?:\.|%(?:25)*2e|\\+u002e)[^\s"'\\/]*/gi;
 
 /** Removes keys from wherever a caller has put them: a path, a header, a text. */
-function withoutKeys({ keys }: World, bug: BugFile): BugFile {
+function withoutKeys(keys: readonly Key[], bug: BugFile): BugFile {
 	let text = JSON.stringify(bug).replace(keyInText, "{key}");
-	for (const key of keys.values()) {
+	for (const key of new Map(keys.map((each) => [each.secret, each])).values()) {
 		for (const secret of [key.secret, btoa(apiKeyOf(key)).replace(/=+$/, "")])
 			if (secret.length > 7) text = text.replaceAll(JSON.stringify(secret).slice(1, -1), "{key}");
 	}
@@ -94,7 +103,12 @@ function withoutKeys({ keys }: World, bug: BugFile): BugFile {
 
 /** Makes a world what a valid bug file holds. */
 export function openBug(world: World, bug: BugFile): void {
-	const { world: held, events, gone, policy, variation, requests, violations, replaced } = structuredClone(bug);
+	const { world: held, events: given, gone, policy, variation, ...rest } = structuredClone(bug);
+	const { requests, violations, replaced, past } = rest;
+	// Files of before have no decisions.
+	const events = given.map((event) =>
+		event.type === "request" ? { ...event, decision: event.decision ?? null } : event,
+	);
 	unarchive(world, withSecrets(held));
 	Object.assign(world.policy, policy);
 	world.variation = variation ?? undefined;
@@ -104,16 +118,25 @@ export function openBug(world: World, bug: BugFile): void {
 	);
 	world.journal.load({ entries, violations, replaced });
 	world.events.load(events, gone);
+	world.history.load((past ?? []).map(stepFrom), events.at(-1)?.id ?? 0);
 }
+
+/** A step with a secret of its own for each key. */
+const stepFrom = ({ rest, ...step }: BugStep): HistoryStep => ({
+	...step,
+	rest: rest && { ...rest, keys: rest.keys.map(withSecret) },
+});
 
 /** The archive in a bug file, with a secret of its own for each key. */
 export const withSecrets = ({ keys, ...rest }: BugFile["world"]): Archive => ({
 	...rest,
-	keys: keys.map((key) => ({ ...key, secret: hex(`secret of ${key.id}`, 32) })),
+	keys: keys.map(withSecret),
 });
 
+const withSecret = (key: NamedKey): Key => ({ ...key, secret: hex(`secret of ${key.id}`, 32) });
+
 function entryOf(event: Extract<SandboxEvent, { type: "request" }>): Entry {
-	const { operation, method, path, query, headers, correlationId, at, body, status, explanation } = event;
+	const { operation, method, path, query, headers, correlationId, at, body, status, explanation, decision } = event;
 	const key: RequestKey = event.key;
 	return {
 		operation,
@@ -128,5 +151,6 @@ function entryOf(event: Extract<SandboxEvent, { type: "request" }>): Entry {
 		key,
 		status,
 		explanation,
+		decision,
 	};
 }

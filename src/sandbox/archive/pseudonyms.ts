@@ -5,7 +5,7 @@ import { uuid } from "../base/derived.ts";
  * Others in the place of what is somebody's own: the same one each time. None of them is anything that was there before.
  */
 
-/** Ranges of numbers that Ofcom keeps for drama: nobody has them. The first digits, and how many digits follow. */
+/** Ranges of numbers that Ofcom keeps for drama, so that they ring no phone. The first digits, and how many digits follow. */
 const ranges: readonly (readonly [start: string, digits: number])[] = [
 	["+447700900", 3],
 	["+442079460", 3],
@@ -46,9 +46,12 @@ export interface Pseudonyms {
 	known(given: string): string | undefined;
 }
 
-/** `before` is everything that is replaced, as one text: no pseudonym may be in it by chance. */
+/** `before` is everything that is replaced, as JSON: no pseudonym may be in it by chance. */
 export function createPseudonyms(before: string): Pseudonyms {
 	const digitRuns = new Set(before.match(/\d{6,}/g));
+	// Short words are in any text. A longer one that is there by chance would be somebody's own.
+	const strings = new Set<string>();
+	for (const [string] of before.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"/g)) if (string.length > 8) strings.add(string);
 	const isTaken = (phone: string): boolean => digitRuns.has(phone.slice(1)) || digitRuns.has(phone.slice(3));
 	const free = numbers();
 	const maps = new Map<string, Map<string, string>>();
@@ -65,8 +68,7 @@ export function createPseudonyms(before: string): Pseudonyms {
 	};
 	const unlikeBefore = (make: (count: number) => string, count: number): string => {
 		let made = make(count);
-		// Short words are in any text. A longer one that is there by chance would be somebody's own.
-		for (let further = count; made.length > 6 && before.includes(`"${made}"`); ) made = make((further += 100_000));
+		for (let further = count; strings.has(`"${made}"`); ) made = make((further += 100_000));
 		return made;
 	};
 	const text = (given: string): string => {

@@ -1,17 +1,18 @@
 import { replaceOwn } from "../base/own.ts";
 import { acceptCode, consentTemplate, declineCode, templateIn } from "../world/consent.ts";
 import { encodeCursor, messagesName, positionIn } from "../world/cursor.ts";
+import { reasonOf, type SendDecision } from "../world/decision.ts";
 import type { SandboxEvent } from "../world/event.ts";
 import type { Fault } from "../world/fault.ts";
 import type { ReplacedText, Violation } from "../world/journal.ts";
-import type { Held, MessageExtras, Operation, StoredMessage, Thread } from "../world/world.ts";
+import type { Held, Integration, MessageExtras, Operation, StoredMessage, Thread } from "../world/world.ts";
 import type { Archive, ArchivedAgency } from "./archive.ts";
-import type { BugFile } from "./bug-file.ts";
+import type { BugFile, BugStep } from "./bug-file.ts";
 import { createPseudonyms, type Pseudonyms } from "./pseudonyms.ts";
 
 /*
  * A bug file without what is somebody's own. It is an allowlist: a field whose rule is not written here gets a text of the
- * same length, and a field that nobody knows gets another name too.
+ * same length, and an unknown field gets another name too.
  */
 
 type Rule = (text: string) => string;
@@ -83,6 +84,7 @@ export function redacted(bug: BugFile): BugFile {
 		]),
 	);
 	const agencyIds = new Set(world.agencies.map(({ id }) => id));
+	for (const { rest } of bug.past ?? []) for (const { id } of rest?.agencies ?? []) agencyIds.add(id);
 	const rules = rulesOf(names);
 	// Names first, so that sentences find them.
 	for (const { name } of world.integrations) names.name("CRM", name);
@@ -201,6 +203,7 @@ export function redacted(bug: BugFile): BugFile {
 					contact: given.contact === null ? null : names.phone(given.contact),
 					body: value(given.body, "", context),
 					explanation: given.explanation === null ? null : sentence(given.explanation),
+					decision: given.decision && decision(given.decision),
 					answer:
 						given.operation === null && !isRefusal
 							? null
@@ -223,10 +226,19 @@ export function redacted(bug: BugFile): BugFile {
 			case "fault.added":
 			case "fault.removed":
 			case "fault.hit":
+			case "breakpoint.added":
+			case "breakpoint.removed":
+			case "request.held":
+			case "request.resumed":
 				return given;
 			default:
 				return happened(given);
 		}
+	};
+	/** The sentence is made anew, because a file that was opened may have any. */
+	const decision = (given: SendDecision): SendDecision => {
+		const facts = { ...given, held: given.held && { ...given.held, queueId: id(given.held.queueId) } };
+		return { ...facts, reason: reasonOf(facts) };
 	};
 	const violation = <Given extends Pick<Violation, "explanation" | "method" | "path">>(given: Given): Given => ({
 		...given,
@@ -378,9 +390,28 @@ export function redacted(bug: BugFile): BugFile {
 			},
 		};
 	};
+	const integration = (given: Integration): Integration => ({ ...given, name: names.name("CRM", given.name) });
 	const replacedText = (given: ReplacedText): ReplacedText => ({
 		...given,
 		operation: given.operation === null ? null : operationKey(given.operation),
+	});
+	const step = ({ rest, threads, operations, ...given }: BugStep): BugStep => ({
+		...given,
+		rest: rest && {
+			...rest,
+			integrations: rest.integrations.map(integration),
+			agencies: rest.agencies.map((each) => {
+				const { threads: _, ...record } = agency({ ...each, threads: [] });
+				return record;
+			}),
+			faults: rest.faults.map(fault),
+		},
+		threads: threads.map(({ phone, thread: each, ...change }) => ({
+			...change,
+			phone: names.phone(phone),
+			thread: each && thread(each),
+		})),
+		operations: operations.map(([key, each]) => (each ? operation([key, each]) : [operationKey(key), null])),
 	});
 	const { place } = bug;
 	return {
@@ -390,7 +421,7 @@ export function redacted(bug: BugFile): BugFile {
 		place: { ...place, contact: place.contact === null ? null : names.phone(place.contact) },
 		world: {
 			...world,
-			integrations: world.integrations.map((each) => ({ ...each, name: names.name("CRM", each.name) })),
+			integrations: world.integrations.map(integration),
 			agencies: world.agencies.map(agency),
 			operations: world.operations.map(operation),
 			faults: world.faults.map(fault),
@@ -398,6 +429,7 @@ export function redacted(bug: BugFile): BugFile {
 		events: bug.events.map(event),
 		violations: bug.violations.map(violation),
 		replaced: bug.replaced.map(replacedText),
+		...(bug.past && { past: bug.past.map(step) }),
 	};
 }
 

@@ -28,6 +28,7 @@ import { interactiveRule, mediaRule, replyRule, storedMediaRule } from "../world
 import { faultRule } from "../world/fault.ts";
 import { isInstant } from "../world/instant.ts";
 import {
+	type AgencyRecord,
 	aiReasons,
 	defaultIds,
 	type Fate,
@@ -95,7 +96,7 @@ const held = fields<Held>({
 
 const isE164 = (phone: unknown): boolean => typeof phone === "string" && phoneFrom(phone) === phone;
 
-const thread = fields<Thread>({
+export const threadRule: Schema<unknown> = fields<Thread>({
 	serial: wholeFrom(0),
 	phone: rule(isE164, "must be E.164"),
 	name: stringOrNull,
@@ -111,7 +112,7 @@ const thread = fields<Thread>({
 	reachable: flag,
 });
 
-const agency = fields<ArchivedAgency>({
+const agencyFields = {
 	id: someText,
 	integrationId: aString,
 	name: stringOrNull,
@@ -119,8 +120,10 @@ const agency = fields<ArchivedAgency>({
 	storesMedia: flag,
 	consent: fields<Consent>(consentRules),
 	senders: listOf(aUuid),
-	threads: listOf(thread),
-});
+};
+const agency = fields<ArchivedAgency>({ ...agencyFields, threads: listOf(threadRule) });
+/** An agency without its conversations. */
+export const agencyRule: Schema<unknown> = fields<AgencyRecord>(agencyFields);
 
 /** The payload of an operation: recipient, text, sender and language. */
 function isPayload(text: unknown): boolean {
@@ -146,12 +149,20 @@ const fate = variant(
 	Object.fromEntries(Object.entries(fateFields).map(([state, rest]) => [state, object({ state: aString, ...rest })])),
 );
 
+export const countersRule: AnySchema = listOf(pair(aString, wholeFrom(0)));
+export const integrationRule: Schema<unknown> = fields<Integration>({ id: someText, name: aString, hidden: flag });
+export const operationRule: Schema<unknown> = fields<Operation>({
+	payload: rule(isPayload, "must be that of an export"),
+	at: instant,
+	fate,
+});
+
 const schema = fields<Archive>({
 	format: oneOf("messaging-conversations-sandbox"),
 	version: rule((version) => version === 2, "must be 2"),
 	now: instant,
-	counters: listOf(pair(aString, wholeFrom(0))),
-	integrations: listOf(fields<Integration>({ id: someText, name: aString, hidden: flag })),
+	counters: countersRule,
+	integrations: listOf(integrationRule),
 	keys: listOf(
 		fields<Key>({
 			id: someText,
@@ -162,9 +173,7 @@ const schema = fields<Archive>({
 		}),
 	),
 	agencies: listOf(agency),
-	operations: listOf(
-		pair(aString, fields<Operation>({ payload: rule(isPayload, "must be that of an export"), at: instant, fate })),
-	),
+	operations: listOf(pair(aString, operationRule)),
 	faults: listOf(faultRule),
 });
 

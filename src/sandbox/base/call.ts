@@ -26,11 +26,15 @@ export interface Answer {
 export interface Later {
 	/** How long to wait, in real milliseconds. */
 	readonly waitMs: number;
+	/** Of a request at a breakpoint: resolves once it may continue. Wait for this instead of `waitMs`, or ask after each `waitMs`. */
+	readonly until?: Promise<void>;
 	/** Gives the answer, once the wait is over. */
 	readonly resume: () => Reply;
+	/** Call it if the caller goes away meanwhile, so that the request does not wait any longer. */
+	readonly abandon?: () => void;
 }
 
-/** The sandbox's reply to a request: an answer, or one that a fault delays. */
+/** The sandbox's reply to a request: an answer, or one that a fault or a breakpoint delays. */
 export type Reply = Answer | Later;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

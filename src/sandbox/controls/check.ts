@@ -14,12 +14,12 @@ export interface CheckOptions {
 const optionsRule = fields<CheckOptions>({ allowReplaced: optional(flag) });
 
 /**
- * Throws if the client broke a rule of the API or replaced a held text, and if a fault or an act met fewer requests than it
- * was to meet.
+ * Throws if the client broke a rule of the API or replaced a held text. Throws too if a fault, a breakpoint or an act met fewer
+ * requests than planned, or if a request still waits.
  */
 export function assertUsed(world: World, options: CheckOptions = {}): void {
 	assertValid("check", options, optionsRule);
-	const { journal, faults, interruptions, operations } = world;
+	const { journal, faults, breakpoints, interruptions, operations } = world;
 	// A late retry can bring a replaced text back.
 	const isLost = ({ operation }: ReplacedText) =>
 		operation === null || (operations.get(operation)?.fate.state ?? "replaced") === "replaced";
@@ -33,6 +33,15 @@ export function assertUsed(world: World, options: CheckOptions = {}): void {
 				const what = status === null ? kind : `${kind} ${status}`;
 				return `A fault ${did}: ${what}, ${phase} ${operation ?? "any operation"}.`;
 			}),
+		...breakpoints.all
+			.filter(({ hits, remaining }) => (remaining === null ? hits === 0 : remaining > 0))
+			.map(({ operation, hits, remaining }) => {
+				const did = hits === 0 ? "held no request" : `held only ${hits} of ${hits + (remaining ?? 0)} requests`;
+				return `A breakpoint ${did}: ${operation ?? "any operation"}.`;
+			}),
+		...[...breakpoints.waiting.values()].map(
+			({ target, correlationId }) => `A request still waits at a breakpoint: ${target.operation} (${correlationId}).`,
+		),
 		...[...interruptions].map(({ phase, operation, times, remaining }) => {
 			const did = remaining === times ? "never happened" : `happened only ${times - remaining} of ${times} times`;
 			return `An act ${did}: ${phase} ${operation ?? "any operation"}.`;

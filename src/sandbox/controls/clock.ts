@@ -21,7 +21,7 @@ export interface ClockControl {
 	/** A copy: changing it moves nothing. @example sandbox.clock.now().toISOString(); */
 	now(): Date;
 	/**
-	 * Goes forward. What falls due on the way happens in order, each at its own instant, before this returns.
+	 * Goes forward. Fires everything that's due, in order and each at its own instant, before this returns.
 	 * @example sandbox.clock.advance({ hours: 25 });
 	 */
 	advance(by: Advance): void;

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { Refusal } from "./call-line.tsx";
-import { type Around, type Call, forgetRefusal, perform, shown } from "./control.ts";
-import { type Signal, signal } from "./signal.ts";
-import { agencyId, here, shownBug } from "./store.ts";
+import { type Around, forgetRefusal, perform, type Typed } from "./control.ts";
+import { agencyId, here } from "./model.ts";
+import { type Call, calls, sandbox, typed, view } from "./store.ts";
 
 interface ActProps<Answer> extends Around<Answer> {
 	readonly call: Call;
@@ -33,10 +33,10 @@ export function Act<Answer>({
 	pressed,
 	...rest
 }: ActProps<Answer>) {
-	const isOff = disabled || (shownBug.value.isReadOnly && isChange(call));
+	const isOff = disabled || ((sandbox.bug.value.isReadOnly || view.at.value !== null) && isChange(call));
 	// A button that is off makes no call, and its call may lack what it needs.
-	const show = () => (shown.value = isOff ? null : call);
-	const hide = () => (shown.value = null);
+	const show = () => (calls.shown.value = isOff ? null : call);
+	const hide = () => (calls.shown.value = null);
 	return (
 		<button
 			{...rest}
@@ -55,8 +55,9 @@ export function Act<Answer>({
 	);
 }
 
-/** While a bug file is open read-only, only these calls are answered. */
-const isChange = ({ verb, path }: Call): boolean => verb !== "GET" && path !== "continue" && path !== "import";
+/** While a bug file is open read-only, or an earlier moment is shown, only other calls can be made. */
+const isChange = ({ verb, path }: Call): boolean =>
+	verb !== "GET" && path !== "import" && !path.startsWith(sandbox.bug.value.isReadOnly ? "continue" : "history/");
 
 interface FormProps<Answer> extends Omit<Around<Answer>, "form"> {
 	readonly call: Call;
@@ -79,26 +80,23 @@ export function ActForm<Answer>({ call, children, label, class: className, ...ar
 	);
 }
 
-/** What is typed in fields and not sent, by agency and field. An empty field leaves nothing here. */
-const drafts = signal<Readonly<Record<string, string>>>({});
-
 /** The text of a field that each conversation has of its own. */
-export function draftOf(field: string): Signal<string> {
+export function draftOf(field: string): Typed {
 	const name = `${agencyId.value} ${field}`;
 	return {
 		get value() {
-			return drafts.value[name] ?? "";
+			return typed.drafts.value[name] ?? "";
 		},
 		set value(text) {
-			const { [name]: _, ...others } = drafts.value;
-			drafts.value = text === "" ? others : { ...others, [name]: text };
+			const { [name]: _, ...others } = typed.drafts.value;
+			typed.drafts.value = text === "" ? others : { ...others, [name]: text };
 		},
 	};
 }
 
 /** Takes what is typed or chosen in a field. */
 export const into =
-	(text: Signal<string>) =>
+	(text: Typed) =>
 	({ currentTarget }: { readonly currentTarget: { readonly value: string } }): void => {
 		text.value = currentTarget.value;
 		forgetRefusal();

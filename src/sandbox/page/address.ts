@@ -1,18 +1,7 @@
-import { token } from "./control.ts";
+import { agencyId, chooseAgency, rowOf, select } from "./model.ts";
+
 import type { Outcome } from "./outcomes.ts";
-import {
-	agencyId,
-	chooseAgency,
-	chosenAgencyId,
-	line,
-	opened,
-	pane,
-	rowOf,
-	select,
-	selected,
-	tab,
-	tabs,
-} from "./store.ts";
+import { connection, tabs, view } from "./store.ts";
 import { openStory } from "./stories.ts";
 
 /*
@@ -20,7 +9,7 @@ import { openStory } from "./stories.ts";
  * question mark is kept while its contact is shown.
  */
 
-const named = { agency: chosenAgencyId, contact: selected, tab, request: opened, line };
+const named = { agency: view.agencyId, contact: view.contact, tab: view.tab, request: view.request, line: view.line };
 
 function hashOf(some: Readonly<Record<string, string>> = {}): string {
 	const query = new URLSearchParams();
@@ -50,27 +39,28 @@ export function writeAddress(): void {
 
 /** Shows what the address names. */
 export function openAddress(): void {
+	document.querySelector<HTMLElement>("#menu:popover-open")?.hidePopover();
 	const query = new URLSearchParams(location.hash.split("?")[1]);
 	const agency = query.get("agency") ?? "";
 	const contact = query.get("contact");
-	if (agency !== chosenAgencyId.value) chooseAgency(agency);
-	if (contact !== selected.value) select(contact);
-	tab.value = tabs.find((each) => each === query.get("tab")) ?? tabs[0];
-	opened.value = query.get("request") ?? "";
-	line.value = query.get("line") ?? "";
-	pane.value = opened.value && !line.value ? "requests" : contact ? "phone" : "conversations";
+	if (agency !== view.agencyId.value) chooseAgency(agency);
+	if (contact !== view.contact.value) select(contact);
+	view.tab.value = tabs.find((each) => each === query.get("tab")) ?? tabs[0];
+	view.request.value = query.get("request") ?? "";
+	view.line.value = query.get("line") ?? "";
+	view.pane.value = view.request.value && !view.line.value ? "requests" : contact ? "phone" : "conversations";
 	openStory();
 }
 
 /** The address of what became of a send, on the phone. */
-export function hrefOf({ agencyId: owner, contact, line }: Outcome): string {
+export function hrefOf({ agencyId: owner, contact, line }: Pick<Outcome, "agencyId" | "contact" | "line">): string {
 	const isHere = owner === agencyId.value || rowOf(contact)?.agencyId === owner;
 	return hashOf({ ...(isHere ? {} : { agency: owner }), contact, line });
 }
 
 /** The address of a request in the log. */
-export const hrefOfRequest = (request: string): string => hashOf({ request }) || "#/";
+export const hrefOfRequest = (request: string): string => hashOf({ request, tab: "", line: "" });
 
 /** A link to what the page shows, or to a request. It holds the token, so that it works anywhere on this machine. */
 export const linkTo = (request?: string): string =>
-	`${location.origin}${location.pathname}${hashOf(request ? { request } : {}) || "#/?"}&token=${token.value}`;
+	`${location.origin}${location.pathname}${hashOf(request ? { request } : {}) || "#/?"}&token=${connection.token.value}`;

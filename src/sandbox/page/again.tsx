@@ -1,9 +1,9 @@
 import { Act } from "./act.tsx";
 import { clientOfRequest, curlOfRequest, fetchOfRequest } from "./code.ts";
-import type { Call } from "./control.ts";
 import { Copy } from "./copy.tsx";
-import { newOperationId, renew } from "./crm.tsx";
-import { post } from "./store.ts";
+import { renew } from "./crm.tsx";
+import { post } from "./model.ts";
+import { type Call, typed } from "./store.ts";
 import { operationIdOf, type RequestEvent } from "./words.ts";
 
 /** Makes a request again as it was, or with a good key, or as a new send. */
@@ -16,7 +16,7 @@ const replay = ({ correlationId }: RequestEvent, options: object = {}): Call => 
 export function Again({ event }: { readonly event: RequestEvent }) {
 	const isSend = operationIdOf(event) !== undefined;
 	const isBad = event.key.state !== "valid";
-	const again = isSend ? { operationId: newOperationId.value } : {};
+	const again = isSend ? { operationId: typed.newOperationId.value } : {};
 	return (
 		<>
 			{isSend && (

@@ -1,15 +1,16 @@
 import { TimeDialog } from "./clock.tsx";
-import { isRefused, keepToken, token } from "./control.ts";
+import { keepToken } from "./control.ts";
 import { Conversations } from "./conversations.tsx";
-import { dialog } from "./dialog.tsx";
 import { FaultsDialog } from "./faults.tsx";
 import { Footer } from "./footer.tsx";
 import { Header } from "./header.tsx";
 import { KeysDialog } from "./keys.tsx";
 import { Log } from "./log.tsx";
+import { agency, allNews } from "./model.ts";
 import { Phone } from "./phone.tsx";
+import { RuleDialog } from "./rule.tsx";
 import { SettingsDialog } from "./settings.tsx";
-import { agency, allNews, now, pane } from "./store.ts";
+import { connection, sandbox, view } from "./store.ts";
 import { reconnect } from "./stream.ts";
 import { ResetDialog, ViolationsDialog, WorldDialog } from "./world.tsx";
 
@@ -27,23 +28,29 @@ const dialogs = {
 	keys: KeysDialog,
 	settings: SettingsDialog,
 	time: TimeDialog,
+	rule: RuleDialog,
 } as const;
 
 export function App() {
 	const news = allNews.value;
 	document.title = `${news > 0 ? `(${news}) ` : ""}Sandbox${agency.value?.name ? ` · ${agency.value.name}` : ""}`;
-	if (isRefused.value) return <TokenForm />;
-	if (now.value === 0) return <Footer />; // until the first answers: nothing is known of the sandbox
-	const Open = dialog.value && dialogs[dialog.value];
+	if (connection.isRefused.value) return <TokenForm />;
+	if (sandbox.now.value === 0) return <Footer />; // until the first answers: nothing is known of the sandbox
+	const Open = view.dialog.value && dialogs[view.dialog.value];
 	return (
-		<div id="page" data-pane={pane.value}>
+		<div id="page" data-pane={view.pane.value}>
 			<Header />
 			<Conversations />
 			<Phone />
 			<Log />
 			<nav class="panes" aria-label="Panes">
 				{panes.map(([name, title]) => (
-					<button type="button" key={name} aria-current={pane.value === name} onClick={() => (pane.value = name)}>
+					<button
+						type="button"
+						key={name}
+						aria-current={view.pane.value === name}
+						onClick={() => (view.pane.value = name)}
+					>
 						{title}
 					</button>
 				))}
@@ -61,12 +68,12 @@ function TokenForm() {
 	const submit = (event: SubmitEvent) => {
 		event.preventDefault();
 		keepToken(document.querySelector("input")?.value.trim() ?? "");
-		isRefused.value = false;
+		connection.isRefused.value = false;
 		reconnect();
 	};
 	return (
 		<main class="token">
-			<h1>{token.value ? "Wrong token" : "Sandbox"}</h1>
+			<h1>{connection.token.value ? "Wrong token" : "Sandbox"}</h1>
 			<form onSubmit={submit}>
 				<label for="token">Control token</label>
 				<input id="token" type="password" required autocomplete="off" ref={focus} />

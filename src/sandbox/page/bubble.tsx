@@ -1,7 +1,7 @@
 import type { HeldState, MessageState } from "../index.ts";
 import { Act, into } from "./act.tsx";
-import { signal } from "./signal.ts";
-import { here, now, post, selected, thread } from "./store.ts";
+import { here, post } from "./model.ts";
+import { sandbox, typed, view } from "./store.ts";
 import { lengthOf, minuteOf, relativeTo } from "./time.ts";
 import type { LostEvent } from "./timeline.ts";
 import { authors, dropReasons, hasFailed } from "./words.ts";
@@ -52,12 +52,11 @@ const authorOf = ({ author }: MessageState): string =>
 	author === "template" ? "Consent template" : authors[author] || "Contact";
 
 const ticks: Readonly<Record<string, string>> = { sent: "✓", delivered: "✓✓", read: "✓✓" };
-const errorCode = signal("63024");
 
 /** The author and the status of a message. Opened, it has buttons for the reports of the messaging provider. */
 function Ticks({ message }: { readonly message: MessageState }) {
 	const { id, author, templateCode, language, at, status } = message;
-	const code = errorCode.value;
+	const code = typed.errorCode.value;
 	// To a reader a text that the provider has "queued" is sent. Beside held texts that word would mislead.
 	const shown = /queued|accepted/.test(status) ? "sent" : status;
 	return (
@@ -67,10 +66,7 @@ function Ticks({ message }: { readonly message: MessageState }) {
 				{" · "}
 				<time dateTime={at}>{minuteOf(at)}</time>
 				{" · "}
-				<span class={shown}>
-					{shown}
-					{message.errorCode !== null && ` ${message.errorCode}`} <span aria-hidden="true">{ticks[shown]}</span>
-				</span>
+				<span class={shown}>{[shown, message.errorCode, ticks[shown]].filter(Boolean).join(" ")}</span>
 			</summary>
 			<div class="row">
 				<code>{status}</code>
@@ -81,8 +77,8 @@ function Ticks({ message }: { readonly message: MessageState }) {
 					aria-label="Error code of a failure"
 					inputMode="numeric"
 					size={6}
-					value={errorCode.value}
-					onInput={into(errorCode)}
+					value={typed.errorCode.value}
+					onInput={into(typed.errorCode)}
 				/>
 			</div>
 		</details>
@@ -96,7 +92,7 @@ function Offer({ content: { quickReplies, listPicker, ctaButtons } }: OfferProps
 	return (
 		<div class="row answer">
 			{choices.map(([code, text, more]) => (
-				<Act key={code} call={here(`contacts/${selected.value}/taps`, { code })}>
+				<Act key={code} call={here(`contacts/${view.contact.value}/taps`, { code })}>
 					{text} <small>{more}</small>
 				</Act>
 			))}
@@ -111,16 +107,16 @@ function Offer({ content: { quickReplies, listPicker, ctaButtons } }: OfferProps
 
 /** The template's buttons, as the contact taps them. They step back once no text is held. */
 function Answer({ name }: { readonly name: string }) {
-	const isHeld = thread.value?.held !== null;
+	const isHeld = sandbox.thread.value?.held !== null;
 	return (
 		<div class="row answer">
-			<Act class={isHeld ? "primary" : "quiet"} call={here(`contacts/${selected.value}/accepts`)}>
+			<Act class={isHeld ? "primary" : "quiet"} call={here(`contacts/${view.contact.value}/accepts`)}>
 				Accept{" "}
 				<span aria-hidden="true">
 					<kbd>a</kbd>
 				</span>
 			</Act>
-			<Act class={isHeld ? "" : "quiet"} call={here(`contacts/${selected.value}/declines`)}>
+			<Act class={isHeld ? "" : "quiet"} call={here(`contacts/${view.contact.value}/declines`)}>
 				Decline{" "}
 				<span aria-hidden="true">
 					<kbd>d</kbd>
@@ -139,14 +135,14 @@ interface HeldProps {
 
 export function HeldBubble({ held, hope }: HeldProps) {
 	const { body, author, updatedAt, expiresAt } = held;
-	const left = lengthOf(Date.parse(expiresAt) - now.value);
+	const left = lengthOf(Date.parse(expiresAt) - sandbox.now.value);
 	return (
 		<article id="held" tabIndex={-1} aria-label={`Held, ${authors[author]}`} class="b out held">
 			<strong class="warn">Held, not sent</strong>
 			<p dir="auto">{body}</p>
 			<small>
-				{authors[author]} · held since {relativeTo(updatedAt, now.value)} · {hope} · expires{" "}
-				{relativeTo(expiresAt, now.value)}, in {left}
+				{authors[author]} · held since {relativeTo(updatedAt, sandbox.now.value)} · {hope} · expires{" "}
+				{relativeTo(expiresAt, sandbox.now.value)}, in {left}
 			</small>
 		</article>
 	);
@@ -163,8 +159,8 @@ export function LostBubble({ event }: { readonly event: LostEvent }) {
 				<s>{lost.body}</s>
 			</p>
 			<small>
-				held at {relativeTo(lost.heldAt, now.value)} · {isReplaced ? "replaced" : "dropped"} at{" "}
-				{relativeTo(event.at, now.value)}
+				held at {relativeTo(lost.heldAt, sandbox.now.value)} · {isReplaced ? "replaced" : "dropped"} at{" "}
+				{relativeTo(event.at, sandbox.now.value)}
 				{isReplaced ? ` by “${event.body}”` : `: ${dropReasons[event.reason]}`}
 			</small>
 		</article>

@@ -1,12 +1,13 @@
-import { callLine, made, shown } from "./control.ts";
+import { callLine } from "./control.ts";
 import { Copy } from "./copy.tsx";
 import { curlOf } from "./curl.ts";
-import { requests } from "./store.ts";
+import { requests } from "./model.ts";
+import { calls } from "./store.ts";
 import { brief } from "./words.ts";
 
 /** The control call of the button under the pointer or in focus, else the last one that was made with what came of it. */
 export function CallLine() {
-	const call = shown.value ?? made.value?.call;
+	const call = calls.shown.value ?? calls.made.value?.call;
 	return (
 		<div class="calls">
 			{call && (
@@ -18,7 +19,7 @@ export function CallLine() {
 				</>
 			)}
 			<span role="status" class="outcome">
-				{shown.value === null && made.value && <Outcome {...made.value} />}
+				{calls.shown.value === null && calls.made.value && <Outcome {...calls.made.value} />}
 			</span>
 		</div>
 	);
@@ -31,7 +32,7 @@ function Outcome({ error, form, answer }: { error?: string; form?: string | unde
 
 /** The refusal of a form's last call, beside its fields. */
 export function Refusal({ form }: { readonly form: string }) {
-	const { error, form: of, cause } = made.value ?? {};
+	const { error, form: of, cause } = calls.made.value ?? {};
 	if (of !== form || error === undefined) return null;
 	// The service keeps its reasons to itself. The sandbox adds them to the events a moment later.
 	const refused = cause ? requests.value.find(({ correlationId }) => correlationId === cause) : undefined;

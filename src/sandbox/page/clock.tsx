@@ -1,22 +1,32 @@
 import { Act, ActForm, into } from "./act.tsx";
-import { close, Dialog, dialog } from "./dialog.tsx";
-import { signal } from "./signal.ts";
-import { isOpen, now, post, thread } from "./store.ts";
+import { close, Dialog } from "./dialog.tsx";
+import { isOpen, post } from "./model.ts";
+import { sandbox, typed, view } from "./store.ts";
 import { instantOf } from "./time.ts";
 
 const isoOf = (ms: number): string => new Date(ms).toISOString();
 
-/** Moves the sandbox's clock; what falls due on the way happens. */
-export function ClockBar() {
-	const end = thread.value && isOpen(thread.value) ? thread.value.window.expiresAt : null;
-	const expiry = thread.value?.held?.expiresAt ?? null;
+/** The sandbox's time, which leads to any other. */
+export function ClockTime() {
+	const [weekday, date = "", time] = instantOf(sandbox.now.value).split(", ");
+	const [day, year] = [date.slice(0, -5), date.slice(-4)];
 	return (
-		<section class="row clock" aria-label="Clock">
-			<button type="button" class="quiet" title="Go to another time" onClick={() => (dialog.value = "time")}>
-				<time dateTime={isoOf(now.value)}>
-					{instantOf(now.value)} <small class="dim">UTC</small>
-				</time>
-			</button>
+		<button type="button" class="quiet clock" title="Go to another time" onClick={() => (view.dialog.value = "time")}>
+			<time dateTime={isoOf(sandbox.now.value)}>
+				<span class="wide">{weekday}, </span>
+				{day}
+				<span class="wide"> {year}</span>, {time} <small class="dim">UTC</small>
+			</time>
+		</button>
+	);
+}
+
+/** Moves the sandbox's clock; what falls due on the way happens. */
+export function ClockSteps() {
+	const end = sandbox.thread.value && isOpen(sandbox.thread.value) ? sandbox.thread.value.window.expiresAt : null;
+	const expiry = sandbox.thread.value?.held?.expiresAt ?? null;
+	return (
+		<section class="row" aria-label="Clock">
 			<Act id="clock" call={post("clock/advance", { hours: 1 })}>
 				+1 h
 			</Act>
@@ -31,21 +41,19 @@ export function ClockBar() {
 	);
 }
 
-const chosen = signal("");
-
 /** Goes to a time of the reader's choice. */
 export function TimeDialog() {
-	const at = chosen.value || isoOf(now.value + 60_000).slice(0, 16);
+	const at = typed.time.value || isoOf(sandbox.now.value + 60_000).slice(0, 16);
 	const call = post("clock/advanceTo", { at: `${at}Z` });
 	const done = () => {
-		chosen.value = "";
+		typed.time.value = "";
 		close();
 	};
 	return (
 		<Dialog title="Go to another time">
 			<ActForm class="row" label="Go to another time" call={call} onDone={done}>
 				<label>
-					Date and time, UTC <input type="datetime-local" required value={at} onInput={into(chosen)} />
+					Date and time, UTC <input type="datetime-local" required value={at} onInput={into(typed.time)} />
 				</label>
 				<Act submit class="primary" call={call}>
 					Go there

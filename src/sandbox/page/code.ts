@@ -1,5 +1,6 @@
 import { quoted } from "./curl.ts";
-import { keys } from "./store.ts";
+import { sandbox } from "./store.ts";
+
 import type { RequestEvent } from "./words.ts";
 
 /*
@@ -20,7 +21,7 @@ const textOf = ({ body }: RequestEvent): string | null =>
 	body === null ? null : typeof body === "string" ? body : JSON.stringify(body);
 
 const goodKey = ({ key }: RequestEvent): string | undefined =>
-	key.state === "valid" ? keys.value.find(({ id }) => id === key.id)?.apiKey : undefined;
+	key.state === "valid" ? sandbox.keys.value.find(({ id }) => id === key.id)?.apiKey : undefined;
 
 function headersOf({ headers }: RequestEvent): [string, string][] {
 	return Object.entries(headers).filter(([name, value]) => !usual.test(name) && value !== "(masked)");

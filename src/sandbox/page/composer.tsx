@@ -1,5 +1,5 @@
 import { Act, ActForm, draftOf, into } from "./act.tsx";
-import { here } from "./store.ts";
+import { here } from "./model.ts";
 
 const media = [{ url: "https://files.invalid/photo.jpg", contentType: "image/jpeg" }];
 

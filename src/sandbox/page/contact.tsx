@@ -1,6 +1,6 @@
 import type { ConversationState } from "../index.ts";
 import { Act, TextForm } from "./act.tsx";
-import { here, isOpen, post } from "./store.ts";
+import { here, isOpen, post } from "./model.ts";
 
 /** The controls of everybody but the CRM and the contact in a conversation. */
 export function ContactControls({ state }: { readonly state: ConversationState }) {

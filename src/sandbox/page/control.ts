@@ -1,23 +1,7 @@
 import type { SandboxAnswer } from "../index.ts";
-import { type Signal, signal } from "./signal.ts";
-
-/** What a button does, and what it shows: a control call, or with a key a call to the service. */
-export interface Call {
-	readonly verb: string;
-	/** Below `/_sandbox/`, or for a call to the service below `/api/v1/`. */
-	readonly path: string;
-	/** A file or a text is sent as it is, so that the sandbox says what is wrong with it. */
-	readonly body?: unknown;
-	/** The API key of a call to the service. The sandbox makes it, because a browser repeats a request that was reset. */
-	readonly key?: string | undefined;
-	/** Whether it makes a request to the service, and answers with what came of that. */
-	readonly isRequest?: boolean;
-}
+import { type Call, calls, connection } from "./store.ts";
 
 const storageKey = "sandbox-token";
-
-/** The control token: from the address, from which it is removed, or as this tab kept it. */
-export const token = signal(takeToken());
 
 function takeToken(): string {
 	const [, rest = "", given] = location.hash.match(/^(.*?)[#?&]token=(.+)/) ?? [];
@@ -28,19 +12,19 @@ function takeToken(): string {
 	return sessionStorage.getItem(storageKey) ?? "";
 }
 
+/** The control token: from the address, from which it is removed, or as this tab kept it. */
+connection.token.value = takeToken();
+
 export function keepToken(given: string): void {
 	sessionStorage.setItem(storageKey, given);
-	token.value = given;
+	connection.token.value = given;
 }
-
-/** The sandbox refused the token. */
-export const isRefused = signal(false);
 
 /** Requests a path below `/_sandbox/` with the token; throws the sandbox's own words for a refusal. */
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
-	const headers = { authorization: `Bearer ${token.value}`, ...init.headers };
+	const headers = { authorization: `Bearer ${connection.token.value}`, ...init.headers };
 	const response = await fetch(`/_sandbox/${path}`, { ...init, headers, cache: "no-store" });
-	isRefused.value = response.status === 401;
+	connection.isRefused.value = response.status === 401;
 	return response.ok ? response : Promise.reject(await refusalIn(response));
 }
 
@@ -70,28 +54,20 @@ export async function read<Answer>(path: string): Promise<Answer> {
 	return (await request(path)).json();
 }
 
-/** The call that the page shows: of the button under the pointer or in focus, else the last one that was made. */
-export const shown = signal<Call | null>(null);
-
-/** The last call that was made, and what came of it. A form shows its refusal beside its fields. */
-export const made = signal<{
-	readonly call: Call;
-	readonly form?: string | undefined;
-	readonly answer?: unknown;
-	readonly error?: string;
-	/** The correlation id of a request that the service refused. */
-	readonly cause?: unknown;
-} | null>(null);
-
 /** Forgets a refusal, once it is about something else than what the page shows. */
 export function forgetRefusal(): void {
-	if (made.value?.error !== undefined) made.value = null;
+	if (calls.made.value?.error !== undefined) calls.made.value = null;
+}
+
+/** The text of a field. */
+export interface Typed {
+	value: string;
 }
 
 /** The effects of a call on the page. */
 export interface Around<Answer> {
 	/** The field whose text the call sends: emptied at once, and filled again when the call failed. */
-	readonly text?: Signal<string> | undefined;
+	readonly text?: Typed | undefined;
 	/** The form that makes the call. */
 	readonly form?: string | undefined;
 	readonly onDone?: ((answer: Answer) => void) | undefined;
@@ -108,18 +84,18 @@ export async function perform<Answer>(call: Call, around: Around<Answer> = {}): 
 	const written = text?.value ?? "";
 	if (text) text.value = "";
 	onBegin?.();
-	shown.value = null;
+	calls.shown.value = null;
 	latest = call;
 	try {
 		const { verb, path, body } = call.key === undefined ? call : madeBySandbox(call);
 		const response = await request(path, { method: verb, body: textOf(body) });
 		const given = await response.json();
 		const answer: Answer = call.key === undefined && !call.isRequest ? given : answerOf(given);
-		if (latest === call) made.value = { call, form, answer };
+		if (latest === call) calls.made.value = { call, form, answer };
 		onDone?.(answer);
 	} catch (error) {
 		if (text) text.value ||= written;
-		if (latest === call) made.value = { call, form, error: reasonOf(error), cause: Object(error).cause };
+		if (latest === call) calls.made.value = { call, form, error: reasonOf(error), cause: Object(error).cause };
 	}
 }
 

@@ -2,30 +2,15 @@ import type { ConversationRow } from "../index.ts";
 import { Act } from "./act.tsx";
 import { Refusal } from "./call-line.tsx";
 import { forgetRefusal, perform } from "./control.ts";
+import { digitsIn, here, isOpen, keyOf, loadMoreRows, lostTexts, newsOf, rows, searchFor, select } from "./model.ts";
 import { More } from "./more.tsx";
-import {
-	digitsIn,
-	edge,
-	here,
-	isListed,
-	isOpen,
-	keyOf,
-	loadMoreRows,
-	lostTexts,
-	newsOf,
-	now,
-	rows,
-	search,
-	searchFor,
-	select,
-	selected,
-} from "./store.ts";
+import { list, sandbox, view } from "./store.ts";
 import { lengthOf, relativeTo } from "./time.ts";
 import { authors, counted } from "./words.ts";
 
 export function Conversations() {
 	const [first] = rows.value;
-	const text = search.value.trim();
+	const text = list.search.value.trim();
 	/** Whether the search is the number of a contact to be. */
 	const isNew = !first && digitsIn(text).length >= 6;
 	const create = here(`contacts/${encodeURIComponent(text)}`);
@@ -43,7 +28,7 @@ export function Conversations() {
 					id="search"
 					aria-label="Search or new number"
 					placeholder="Search or new number"
-					value={search.value}
+					value={list.search.value}
 					onInput={({ currentTarget }) => {
 						forgetRefusal();
 						searchFor(currentTarget.value);
@@ -56,13 +41,13 @@ export function Conversations() {
 					<Row key={row.phoneNumber} row={row} />
 				))}
 			</ul>
-			{edge.value && <More load={loadMoreRows} />}
+			{list.edge.value && <More load={loadMoreRows} />}
 			{isNew && (
 				<Act class="more primary" call={create} onDone={choose} form="search">
 					New contact {text}
 				</Act>
 			)}
-			{!first && !isNew && isListed.value && (
+			{!first && !isNew && list.isRead.value && (
 				<p class="hint">
 					{text ? (
 						<>
@@ -98,14 +83,14 @@ function Row({ row }: { readonly row: ConversationRow }) {
 				type="button"
 				class={name === null ? "nameless" : ""}
 				title={name ?? phoneNumber}
-				aria-current={selected.value === phoneNumber}
+				aria-current={view.contact.value === phoneNumber}
 				onClick={() => select(phoneNumber)}
 			>
 				<span>
 					<b>{name ?? phoneNumber}</b>
 					{news > 0 && <span class="news">{news} new</span>}
 				</span>
-				{lastMessage && <time dateTime={lastMessage.at}>{relativeTo(lastMessage.at, now.value)}</time>}
+				{lastMessage && <time dateTime={lastMessage.at}>{relativeTo(lastMessage.at, sandbox.now.value)}</time>}
 				<p>{preview(row)}</p>
 				{exists && (
 					<span class="row">
@@ -126,7 +111,7 @@ function Row({ row }: { readonly row: ConversationRow }) {
 export function WindowBadge({ row, long = false }: { readonly row: ConversationRow; readonly long?: boolean }) {
 	const { window } = row;
 	if (window.expiresAt === null) return <span class="badge bad">window never opened</span>;
-	const left = Date.parse(window.expiresAt) - now.value;
+	const left = Date.parse(window.expiresAt) - sandbox.now.value;
 	if (isOpen(row)) return <span class="badge ok">{`${long ? "window " : ""}open ${lengthOf(left)}`}</span>;
 	return <span class="badge bad">{`window closed${long ? ` ${lengthOf(left)} ago` : ""}`}</span>;
 }

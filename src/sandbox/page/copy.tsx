@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { copied, copy } from "./curl.ts";
+import { copy } from "./curl.ts";
+import { view } from "./store.ts";
 
 interface CopyProps {
 	/** Names what is copied, apart from all else on the page. */
@@ -11,7 +12,7 @@ interface CopyProps {
 export function Copy({ what, text, children }: CopyProps) {
 	return (
 		<button type="button" class="quiet copy" onClick={() => copy(text(), what)}>
-			{copied.value === what ? "copied" : children}
+			{view.copied.value === what ? "copied" : children}
 		</button>
 	);
 }

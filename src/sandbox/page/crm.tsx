@@ -1,14 +1,10 @@
 import type { TargetedEvent } from "preact";
 import { Act, ActForm, draftOf, into } from "./act.tsx";
-import type { Call } from "./control.ts";
-import { signal } from "./signal.ts";
-import { agency, agencyId, apiKey } from "./store.ts";
-
-/** The operationId of the page's next send, unless one is typed. */
-export const newOperationId = signal("");
+import { agency, agencyId, apiKey } from "./model.ts";
+import { type Call, typed } from "./store.ts";
 
 export function renew(): void {
-	newOperationId.value = `page-${Math.random().toString(36).slice(2, 10)}`;
+	typed.newOperationId.value = `page-${Math.random().toString(36).slice(2, 10)}`;
 }
 renew();
 
@@ -24,7 +20,7 @@ export const send = (to: string, body: string, operationId: string, language?: s
 export function SendAsCrm({ to }: { readonly to: string }) {
 	const text = draftOf(`crm ${to}`);
 	const words = text.value;
-	const typed = draftOf(`operationId ${to}`);
+	const typedId = draftOf(`operationId ${to}`);
 	const language = draftOf("language");
 	// A text whose send failed may have gone out all the same. It keeps its id for another attempt, and no other text gets it.
 	const attempts = draftOf(`attempts ${to}`);
@@ -34,17 +30,17 @@ export function SendAsCrm({ to }: { readonly to: string }) {
 		const kept = id === undefined ? others : { ...others, [words]: id };
 		attempts.value = Object.keys(kept).length === 0 ? "" : JSON.stringify(kept);
 	};
-	const id = typed.value || (ids()[words] ?? "");
-	const call = send(to, words, id || newOperationId.value, language.value);
+	const id = typedId.value || (ids()[words] ?? "");
+	const call = send(to, words, id || typed.newOperationId.value, language.value);
 	const begin = () => {
-		keepId(id || newOperationId.value);
-		typed.value = "";
+		keepId(id || typed.newOperationId.value);
+		typedId.value = "";
 		renew();
 	};
 	const done = () => keepId();
 	const type = (event: TargetedEvent<HTMLInputElement>) => {
 		keepId();
-		into(typed)(event);
+		into(typedId)(event);
 	};
 	return (
 		<ActForm class="write crm" label="Send as the CRM" call={call} text={text} onBegin={begin} onDone={done}>

@@ -1,5 +1,5 @@
-import { addressOf, bodyText, type Call, token } from "./control.ts";
-import { signal } from "./signal.ts";
+import { addressOf, bodyText } from "./control.ts";
+import { type Call, connection, view } from "./store.ts";
 
 /** A word of a shell. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
@@ -11,15 +11,12 @@ export function curlOf(call: Call): string {
 		"curl -g", // brackets in a query are no pattern
 		...(verb === "GET" || (verb === "POST" && body !== undefined) ? [] : ["-X", verb]),
 		"-H",
-		quoted(`Authorization: Bearer ${key ?? token.value}`),
+		quoted(`Authorization: Bearer ${key ?? connection.token.value}`),
 		...(key === undefined || body === undefined ? [] : ["-H", "'Content-Type: application/json'"]),
 		...(body === undefined ? [] : [body instanceof File ? "-d" : "--data-raw", quoted(bodyText(body))]),
 		quoted(location.origin + addressOf(call)),
 	].join(" ");
 }
-
-/** The last copied item, for the line that confirms it. */
-export const copied = signal("");
 
 export async function copy(text: string, what: string): Promise<void> {
 	try {
@@ -29,6 +26,6 @@ export async function copy(text: string, what: string): Promise<void> {
 		prompt("Copy", text);
 		return;
 	}
-	copied.value = what;
-	setTimeout(() => (copied.value = ""), 2_000);
+	view.copied.value = what;
+	setTimeout(() => (view.copied.value = ""), 2_000);
 }

@@ -1,14 +1,11 @@
 import type { ComponentChildren, TargetedEvent } from "preact";
 import { CallLine } from "./call-line.tsx";
-import { forgetRefusal, made } from "./control.ts";
-import { signal } from "./signal.ts";
-
-/** The dialog that is open. */
-export const dialog = signal<"faults" | "world" | "reset" | "violations" | "keys" | "settings" | "time" | null>(null);
+import { forgetRefusal } from "./control.ts";
+import { calls, view } from "./store.ts";
 
 /** A dialog begins without what came of an earlier call, and leaves no refusal behind. */
 function open(element: HTMLDialogElement | null): void {
-	if (element) made.value = null;
+	if (element) calls.made.value = null;
 	else forgetRefusal();
 	element?.showModal();
 }
@@ -17,7 +14,7 @@ export const close = () => document.querySelector("dialog")?.close();
 
 /** The event comes a little later, when another dialog may have taken the place. */
 function onClose({ currentTarget }: TargetedEvent<HTMLDialogElement>): void {
-	if (currentTarget.isConnected) dialog.value = null;
+	if (currentTarget.isConnected) view.dialog.value = null;
 }
 
 /** A modal dialog; the browser keeps the focus in it and gives it back. */

@@ -1,8 +1,9 @@
+import { action, computed } from "@preact/signals";
 import type { Found, SandboxEvent } from "../index.ts";
 import { read } from "./control.ts";
+import { consequences, requests, rowOf } from "./model.ts";
 import { outcomes } from "./outcomes.ts";
-import { computed, signal } from "./signal.ts";
-import { consequences, requests, rowOf, thread } from "./store.ts";
+import { log, sandbox } from "./store.ts";
 import { dayOf } from "./time.ts";
 import { isAbout } from "./timeline.ts";
 import { brief, operationIdOf, type RequestEvent, wordsOf } from "./words.ts";
@@ -15,39 +16,31 @@ export interface Entry {
 	readonly newest: RequestEvent;
 }
 
-/** Which requests are shown: all, sends, errors, or those of one operation. */
-export const kind = signal("");
-/** A text that shown lines have. */
-export const text = signal("");
-/** The last event that a paused log shows; null while the log goes on. */
-export const pausedAt = signal<number | null>(null);
-
 /** What the log shows of events: those until it was paused. */
 export const untilPause = <Event extends SandboxEvent>(all: readonly Event[]): readonly Event[] => {
-	const last = pausedAt.value;
+	const last = log.pausedAt.value;
 	return last === null ? all : all.filter(({ id }) => id <= last);
 };
-
-/** Whether only lines of the chosen contact are shown. */
-export const isOfContact = signal(false);
 
 export const isGood = ({ status }: RequestEvent): boolean => status !== null && status < 400;
 
 const isOfChosen = (event: SandboxEvent): boolean =>
-	!isOfContact.value || !thread.value || isAbout(event, thread.value);
+	!log.isOfContact.value || !sandbox.thread.value || isAbout(event, sandbox.thread.value);
 
 /** Whether a line is of the contact, and has the text, of the filter. */
 export const fits = (event: SandboxEvent, ...parts: readonly unknown[]): boolean =>
 	isOfChosen(event) &&
-	(text.value === "" || JSON.stringify([event, parts]).toLowerCase().includes(text.value.toLowerCase()));
+	(log.text.value === "" || JSON.stringify([event, parts]).toLowerCase().includes(log.text.value.toLowerCase()));
 
-/** What the server found for the text of the filter, in the whole log. */
-const found = signal<
-	(Found & { readonly query: string; readonly order: Order; readonly then: ReadonlyMap<string, SandboxEvent[]> }) | null
->(null);
-/** Which end of the log is shown. */
-export const order = signal<Order>("newest");
-type Order = "newest" | "oldest";
+/** Takes every filter off. */
+export const showAll = action((): void => {
+	log.kind.value = "";
+	log.text.value = "";
+	log.pausedAt.value = null;
+	log.isOfContact.value = false;
+	log.order.value = "newest";
+	ask();
+});
 
 const mostFound = 200;
 let asking: ReturnType<typeof setTimeout> | undefined;
@@ -56,20 +49,20 @@ let asking: ReturnType<typeof setTimeout> | undefined;
 export function ask(waitMs = 200): void {
 	clearTimeout(asking);
 	asking = undefined;
-	if (text.value.trim() === "" && order.value === "newest") found.value = null;
+	if (log.text.value.trim() === "" && log.order.value === "newest") log.found.value = null;
 	else asking = setTimeout(askNow, waitMs);
 }
 
 /** Asks again, because more has come: once a second at most. */
 export function askAgain(): void {
-	if (found.value !== null && asking === undefined) ask(1_000);
+	if (log.found.value !== null && asking === undefined) ask(1_000);
 }
 
 async function askNow(): Promise<void> {
-	const [query, end] = [text.value, order.value];
+	const [query, end] = [log.text.value, log.order.value];
 	const search = new URLSearchParams({ search: query, order: end, limit: String(mostFound) });
 	const answer = await read<Found>(`search?${search}`).catch(() => undefined);
-	if (query !== text.value || end !== order.value) return;
+	if (query !== log.text.value || end !== log.order.value) return;
 	asking = undefined;
 	if (!answer) return; // it shows as a lost connection
 	const then = new Map<string, SandboxEvent[]>();
@@ -78,19 +71,19 @@ async function askNow(): Promise<void> {
 		if (correlationId === null || type === "request" || type === "fault.hit") continue;
 		then.set(correlationId, [...(then.get(correlationId) ?? []), event]);
 	}
-	found.value = { ...answer, query, order: end, then };
+	log.found.value = { ...answer, query, order: end, then };
 }
 
 /** What the server found, if that is of the filter as it is now. */
 export const answered = computed(() => {
-	const given = found.value;
-	return given?.query === text.value && given.order === order.value ? given : null;
+	const given = log.found.value;
+	return given?.query === log.text.value && given.order === log.order.value ? given : null;
 });
 
 function isShown(event: RequestEvent): boolean {
-	if (kind.value === "errors" && isGood(event)) return false;
-	if (kind.value === "notable" && isQuiet(event)) return false;
-	if (kind.value.includes(".") && event.operation !== kind.value) return false;
+	if (log.kind.value === "errors" && isGood(event)) return false;
+	if (log.kind.value === "notable" && isQuiet(event)) return false;
+	if (log.kind.value.includes(".") && event.operation !== log.kind.value) return false;
 	if (answered.value) return isOfChosen(event);
 	const then = consequencesOf(event);
 	return fits(
@@ -107,7 +100,14 @@ export const consequencesOf = ({ correlationId }: RequestEvent): readonly Sandbo
 	consequences.value.get(correlationId ?? "") ?? answered.value?.then.get(correlationId ?? "") ?? [];
 
 /** What a request is about, where its operation does not say it. */
-export function targetOf({ operation, method, path, query, contact, body }: RequestEvent): string {
+export function targetOf({
+	operation,
+	method,
+	path,
+	query,
+	contact,
+	body,
+}: Pick<RequestEvent, "operation" | "method" | "path" | "query" | "contact" | "body">): string {
 	const name = contact === null ? "" : (rowOf(contact)?.name ?? contact);
 	const said = operation === "messages.send" && typeof body === "object" && body !== null && "body" in body;
 	if (said) return `${brief(name, 25)} “${body.body}”`;
@@ -138,7 +138,7 @@ export const entries = computed(() => {
 			lines.push({ kind: attempts.length > 1 ? "attempts" : "request", requests: attempts, newest: event });
 		}
 	}
-	return order.value === "oldest" ? lines.reverse() : lines;
+	return log.order.value === "oldest" ? lines.reverse() : lines;
 });
 
 const isRequest = (event: SandboxEvent): event is RequestEvent => event.type === "request";

@@ -1,9 +1,11 @@
+import { computed } from "@preact/signals";
 import { Act, ActForm, into } from "./act.tsx";
+import { BreakpointsForm } from "./breakpoints.tsx";
 import { callLine } from "./control.ts";
 import { Dialog } from "./dialog.tsx";
-import { computed, signal } from "./signal.ts";
-import { faults, post, thread } from "./store.ts";
-import { faultWords } from "./words.ts";
+import { post } from "./model.ts";
+import { faultForm, sandbox } from "./store.ts";
+import { faultWords, presets } from "./words.ts";
 
 export const operations = [
 	"messages.send",
@@ -16,48 +18,29 @@ export const operations = [
 
 const effects = "status reset hang latency html empty truncated not-json redirect missing-field".split(" ");
 
-const operation = signal("messages.send");
-const phase = signal("before");
-const effect = signal("status");
-const status = signal("503");
-const retryAfter = signal("");
-const latencyMs = signal("2000");
-const field = signal("");
-const times = signal("1");
-
 const call = computed(() =>
 	post("faults/add", {
-		...(operation.value === "" ? {} : { operation: operation.value }),
-		phase: phase.value,
+		...(faultForm.operation.value === "" ? {} : { operation: faultForm.operation.value }),
+		phase: faultForm.phase.value,
 		effect: effectOf(),
-		times: times.value === "" ? null : Number(times.value),
+		times: faultForm.times.value === "" ? null : Number(faultForm.times.value),
 	}),
 );
 
 function effectOf(): unknown {
-	if (effect.value === "status")
+	if (faultForm.effect.value === "status")
 		return {
-			status: Number(status.value),
-			...(retryAfter.value === "" ? {} : { retryAfter: Number(retryAfter.value) }),
+			status: Number(faultForm.status.value),
+			...(faultForm.retryAfter.value === "" ? {} : { retryAfter: Number(faultForm.retryAfter.value) }),
 		};
-	if (effect.value === "latency") return { latencyMs: Number(latencyMs.value) };
-	if (effect.value === "missing-field" && field.value !== "") return { kind: "missing-field", field: field.value };
-	return effect.value;
+	if (faultForm.effect.value === "latency") return { latencyMs: Number(faultForm.latencyMs.value) };
+	if (faultForm.effect.value === "missing-field" && faultForm.field.value !== "")
+		return { kind: "missing-field", field: faultForm.field.value };
+	return faultForm.effect.value;
 }
 
 /** The contact whose phone is shown: a preset is for its next send alone. */
-const contact = computed(() => thread.value);
-
-const presets: readonly (readonly [string, object])[] = [
-	["Lose its answer", { phase: "after", effect: "hang" }],
-	["Answer 503", { effect: { status: 503 } }],
-	["Reset the connection", { effect: "reset" }],
-	["Delay it by 5 s", { effect: { latencyMs: 5_000 } }],
-	[
-		"A gateway's 404",
-		{ effect: { kind: "html", status: 404, body: "default backend - 404", contentType: "text/plain" } },
-	],
-];
+const contact = computed(() => sandbox.thread.value);
 
 const preset = (options: object) =>
 	post("faults/add", {
@@ -68,7 +51,7 @@ const preset = (options: object) =>
 
 interface FieldProps {
 	readonly label: string;
-	readonly state: typeof operation;
+	readonly state: typeof faultForm.operation;
 	readonly placeholder?: string;
 	readonly pattern?: string;
 }
@@ -99,11 +82,12 @@ export function FaultsDialog() {
 					</Act>
 				))}
 			</div>
+			<BreakpointsForm />
 			<h3>Any fault</h3>
 			<ActForm class="fields" label="New fault" call={call.value}>
 				<label>
 					Operation
-					<select value={operation.value} onChange={into(operation)}>
+					<select value={faultForm.operation.value} onChange={into(faultForm.operation)}>
 						{operations.map((name) => (
 							<option key={name}>{name}</option>
 						))}
@@ -112,35 +96,37 @@ export function FaultsDialog() {
 				</label>
 				<label>
 					Phase
-					<select value={phase.value} onChange={into(phase)}>
+					<select value={faultForm.phase.value} onChange={into(faultForm.phase)}>
 						<option value="before">before: nothing is done</option>
 						<option value="after">after: it is done, the answer is lost</option>
 					</select>
 				</label>
 				<label>
 					Effect
-					<select value={effect.value} onChange={into(effect)}>
+					<select value={faultForm.effect.value} onChange={into(faultForm.effect)}>
 						{effects.map((name) => (
 							<option key={name}>{name}</option>
 						))}
 					</select>
 				</label>
-				{effect.value === "status" && <Field label="Status" state={status} />}
-				{effect.value === "status" && <Field label="Retry-After, seconds" state={retryAfter} placeholder="none" />}
-				{effect.value === "latency" && <Field label="Milliseconds" state={latencyMs} />}
-				{effect.value === "missing-field" && (
-					<Field label="Field" state={field} placeholder="the first one" pattern=".*" />
+				{faultForm.effect.value === "status" && <Field label="Status" state={faultForm.status} />}
+				{faultForm.effect.value === "status" && (
+					<Field label="Retry-After, seconds" state={faultForm.retryAfter} placeholder="none" />
 				)}
-				<Field label="Times" state={times} placeholder="without end" />
+				{faultForm.effect.value === "latency" && <Field label="Milliseconds" state={faultForm.latencyMs} />}
+				{faultForm.effect.value === "missing-field" && (
+					<Field label="Field" state={faultForm.field} placeholder="the first one" pattern=".*" />
+				)}
+				<Field label="Times" state={faultForm.times} placeholder="without end" />
 				<code class="call">{callLine(call.value)}</code>
 				<Act submit class="primary" call={call.value}>
 					Arm the fault
 				</Act>
 			</ActForm>
 			<h3>Armed</h3>
-			{faults.value.length === 0 && <p class="dim">No fault waits.</p>}
+			{sandbox.faults.value.length === 0 && <p class="dim">No fault waits.</p>}
 			<ul class="plain">
-				{faults.value.map((fault) => (
+				{sandbox.faults.value.map((fault) => (
 					<li class="row" key={fault.id}>
 						<span>
 							{fault.operation ?? "any operation"}
@@ -151,7 +137,7 @@ export function FaultsDialog() {
 					</li>
 				))}
 			</ul>
-			{faults.value.length > 1 && <Act call={post("faults/clear")}>Remove all</Act>}
+			{sandbox.faults.value.length > 1 && <Act call={post("faults/clear")}>Remove all</Act>}
 		</Dialog>
 	);
 }

@@ -1,15 +1,29 @@
 import { into } from "./act.tsx";
-import { ask, isOfContact, kind, order, pausedAt, text } from "./entries.ts";
+import { HoldNextSend } from "./breakpoints.tsx";
+import { ask } from "./entries.ts";
 import { operations } from "./faults.tsx";
-import { events, requests, selected, tab, thread } from "./store.ts";
+import { requests } from "./model.ts";
+import { log, sandbox, view } from "./store.ts";
 
 /** Chooses what the log shows. */
 export function Filters() {
-	const name = thread.value?.name ?? selected.value;
+	const name = sandbox.thread.value?.name ?? view.contact.value;
 	return (
 		<search class="filters" aria-label="Filter the log">
-			{tab.value === "Requests" && (
-				<select aria-label="Which requests" value={kind.value} onChange={into(kind)}>
+			<input
+				type="search"
+				aria-label="Text in the log"
+				placeholder="Words, status:401, outcome:held"
+				title="Words, and status:401 op:send contact:Anna outcome:held key:revoked"
+				value={log.text.value}
+				onInput={(event) => {
+					into(log.text)(event);
+					ask();
+				}}
+			/>
+			<Pause />
+			{view.tab.value === "Requests" && (
+				<select aria-label="Which requests" value={log.kind.value} onChange={into(log.kind)}>
 					<option value="">All requests</option>
 					<option value="notable">Without reads that went well</option>
 					<option value="messages.send">Sends</option>
@@ -19,24 +33,13 @@ export function Filters() {
 					))}
 				</select>
 			)}
-			<input
-				type="search"
-				aria-label="Text in the log"
-				placeholder="Words, status:401, outcome:held"
-				title="Words, and status:401 op:send contact:Anna outcome:held key:revoked"
-				value={text.value}
-				onInput={(event) => {
-					into(text)(event);
-					ask();
-				}}
-			/>
-			<Pause />
-			{tab.value === "Requests" && (
+			{view.tab.value === "Requests" && <HoldNextSend />}
+			{view.tab.value === "Requests" && (
 				<button
 					type="button"
-					aria-pressed={order.value === "oldest"}
+					aria-pressed={log.order.value === "oldest"}
 					onClick={() => {
-						order.value = order.value === "oldest" ? "newest" : "oldest";
+						log.order.value = log.order.value === "oldest" ? "newest" : "oldest";
 						ask(0);
 					}}
 				>
@@ -47,8 +50,8 @@ export function Filters() {
 				<label>
 					<input
 						type="checkbox"
-						checked={isOfContact.value}
-						onChange={() => (isOfContact.value = !isOfContact.value)}
+						checked={log.isOfContact.value}
+						onChange={() => (log.isOfContact.value = !log.isOfContact.value)}
 					/>{" "}
 					only {name}
 				</label>
@@ -59,21 +62,21 @@ export function Filters() {
 
 /** Stops the log, so that one can read it, and says how much has come meanwhile. */
 function Pause() {
-	const last = pausedAt.value;
-	const newest = events.value.at(-1)?.id ?? 0;
-	const lines = tab.value === "Requests" ? requests.value : events.value;
+	const last = log.pausedAt.value;
+	const newest = log.events.value.at(-1)?.id ?? 0;
+	const lines = view.tab.value === "Requests" ? requests.value : log.events.value;
 	const news = last === null ? 0 : lines.filter(({ id }) => id > last).length;
 	return (
 		<>
 			<button
 				type="button"
 				aria-pressed={last !== null}
-				onClick={() => (pausedAt.value = last === null ? newest : null)}
+				onClick={() => (log.pausedAt.value = last === null ? newest : null)}
 			>
 				Pause
 			</button>
 			{news > 0 && (
-				<button type="button" class="primary" onClick={() => (pausedAt.value = newest)}>
+				<button type="button" class="primary" onClick={() => (log.pausedAt.value = newest)}>
 					{news} new
 				</button>
 			)}

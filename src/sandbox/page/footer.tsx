@@ -1,10 +1,9 @@
 import { linkTo } from "./address.ts";
 import { CallLine } from "./call-line.tsx";
-import { made, shown } from "./control.ts";
 import { Copy } from "./copy.tsx";
 import { keys } from "./keyboard.ts";
-import { apiKey } from "./store.ts";
-import { link } from "./stream.ts";
+import { apiKey } from "./model.ts";
+import { calls, connection } from "./store.ts";
 
 const links = {
 	connected: { tone: "ok", words: "● connected" },
@@ -13,7 +12,7 @@ const links = {
 } as const;
 
 export function Footer() {
-	const { tone, words } = links[link.value];
+	const { tone, words } = links[connection.link.value];
 	return (
 		<footer>
 			<span role="status" class={tone}>
@@ -28,7 +27,7 @@ export function Footer() {
 					copy link
 				</Copy>
 			</span>
-			{(shown.value ?? made.value) ? <CallLine /> : <Hints />}
+			{(calls.shown.value ?? calls.made.value) ? <CallLine /> : <Hints />}
 		</footer>
 	);
 }

@@ -1,26 +1,26 @@
-import { entries } from "./entries.ts";
-import { most } from "./lines.tsx";
-import { hasOlderMessages, line, loadOlderMessages, opened, thread } from "./store.ts";
+import { entries, showAll } from "./entries.ts";
+import { hasOlderMessages, loadOlderEvents, loadOlderMessages, requests } from "./model.ts";
+import { log, sandbox, view } from "./store.ts";
 
 /** The request that was shown or opened last. */
 let request = "";
 
 /** Goes to what the address names, once it is there. */
 export function reach(): void {
-	if (line.value !== "") reachLine(line.value);
-	if (opened.value === "") request = "";
-	else if (opened.value !== request) reachRequest(opened.value);
+	if (view.line.value !== "") reachLine(view.line.value);
+	if (view.request.value === "") request = "";
+	else if (view.request.value !== request) reachRequest(view.request.value);
 }
 
 function reachLine(id: string): void {
 	const found = document.getElementById(id);
 	if (found) {
-		line.value = "";
+		view.line.value = "";
 		found.scrollIntoView({ block: "center" });
 		found.focus({ preventScroll: true });
 		found.parentElement?.dispatchEvent(new Event("scroll")); // the thread follows its end no more
 	} else if (hasOlderMessages.value) loadOlderMessages().catch(() => undefined);
-	else if (thread.value) line.value = "";
+	else if (sandbox.thread.value) view.line.value = "";
 }
 
 function reachRequest(wanted: string): void {
@@ -32,5 +32,24 @@ function reachRequest(wanted: string): void {
 		if (found.open) return;
 		found.open = true;
 		found.scrollIntoView();
-	} else if (entry) most.value = Math.max(most.value, at + 1);
+	} else if (entry) log.most.value = Math.max(log.most.value, at + 1);
+	else find(wanted);
+}
+
+/** The request that was looked for last, where it was not shown. */
+let sought = "";
+let loading: Promise<void> | undefined;
+
+/** Shows a request that a filter hides, or that was not loaded yet. */
+function find(wanted: string): void {
+	if (view.tab.value !== "Requests" || sandbox.now.value === 0) return;
+	const isLoaded = requests.value.some(({ correlationId }) => correlationId === wanted);
+	if (!isLoaded && log.hasOlder.value)
+		loading ??= loadOlderEvents()
+			.catch(() => undefined)
+			.finally(() => (loading = undefined));
+	else if (isLoaded && sought !== wanted) {
+		sought = wanted;
+		showAll();
+	}
 }

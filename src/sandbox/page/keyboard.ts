@@ -1,22 +1,19 @@
 import { perform } from "./control.ts";
-import { dialog } from "./dialog.tsx";
-import { signal } from "./signal.ts";
-import { here, pane, rows, select, selected, thread } from "./store.ts";
+import { showMenu } from "./header.tsx";
+import { here, rows, select } from "./model.ts";
+import { sandbox, view } from "./store.ts";
 import { openTemplate } from "./timeline.ts";
-
-/** Whether single keys do something; speech input may want them off. */
-export const areKeysOn = signal(true);
 
 export const keys: readonly { readonly key: string; readonly does: string; readonly act: () => void }[] = [
 	{ key: "j", does: "next", act: () => step(1) },
 	{ key: "k", does: "previous", act: () => step(-1) },
 	{ key: "/", does: "search", act: () => focus("search", "conversations") },
-	{ key: "r", does: "write", act: () => focus("write", "phone") },
-	{ key: "s", does: "send", act: () => focus("send", "phone") },
+	{ key: "r", does: "write", act: () => write("contact") },
+	{ key: "s", does: "send", act: () => write("crm") },
 	{ key: "a", does: "accept", act: () => answer("accepts") },
 	{ key: "d", does: "decline", act: () => answer("declines") },
-	{ key: "t", does: "clock", act: () => document.getElementById("clock")?.focus() },
-	{ key: "?", does: "all keys", act: () => (dialog.value = "keys") },
+	{ key: "t", does: "clock", act: goToClock },
+	{ key: "?", does: "all keys", act: () => (view.dialog.value = "keys") },
 ];
 
 export function onKey(event: KeyboardEvent): void {
@@ -27,7 +24,7 @@ export function onKey(event: KeyboardEvent): void {
 	if (
 		isField ||
 		document.querySelector("[open]:modal") ||
-		!areKeysOn.value ||
+		!view.areKeysOn.value ||
 		event.ctrlKey ||
 		event.metaKey ||
 		event.altKey
@@ -42,7 +39,7 @@ export function onKey(event: KeyboardEvent): void {
 // What a key changes is drawn in a microtask. It is there in the next one.
 
 function step(by: number): void {
-	const at = rows.value.findIndex(({ phoneNumber }) => phoneNumber === selected.value);
+	const at = rows.value.findIndex(({ phoneNumber }) => phoneNumber === view.contact.value);
 	const next = rows.value[Math.min(Math.max(at + by, 0), rows.value.length - 1)];
 	if (!next) return;
 	select(next.phoneNumber);
@@ -55,12 +52,23 @@ function step(by: number): void {
 	});
 }
 
+function write(as: "contact" | "crm"): void {
+	view.writer.value = as;
+	focus(as === "crm" ? "send" : "write", "phone");
+}
+
+function goToClock(): void {
+	showMenu();
+	document.getElementById("clock")?.focus();
+}
+
 function focus(id: string, place: "conversations" | "phone"): void {
-	pane.value = place;
+	view.pane.value = place;
 	queueMicrotask(() => document.getElementById(id)?.focus());
 }
 
 /** Only a template that waits is answered, so that a wrong key does nothing. */
 function answer(verb: "accepts" | "declines"): void {
-	if (thread.value && openTemplate(thread.value)) perform(here(`contacts/${thread.value.phoneNumber}/${verb}`));
+	if (sandbox.thread.value && openTemplate(sandbox.thread.value))
+		perform(here(`contacts/${sandbox.thread.value.phoneNumber}/${verb}`));
 }

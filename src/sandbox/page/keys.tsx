@@ -1,6 +1,6 @@
-import { isSaying } from "./announce.ts";
 import { Dialog } from "./dialog.tsx";
-import { areKeysOn, keys } from "./keyboard.ts";
+import { keys } from "./keyboard.ts";
+import { log, view } from "./store.ts";
 
 export function KeysDialog() {
 	return (
@@ -13,12 +13,16 @@ export function KeysDialog() {
 				))}
 			</ul>
 			<label class="check">
-				<input type="checkbox" checked={isSaying.value} onChange={() => (isSaying.value = !isSaying.value)} /> A screen
-				reader says new requests, once a second at most
+				<input type="checkbox" checked={log.isSaid.value} onChange={() => (log.isSaid.value = !log.isSaid.value)} /> A
+				screen reader says new requests, once a second at most
 			</label>
 			<label class="check">
-				<input type="checkbox" checked={areKeysOn.value} onChange={() => (areKeysOn.value = !areKeysOn.value)} /> Keys
-				are on
+				<input
+					type="checkbox"
+					checked={view.areKeysOn.value}
+					onChange={() => (view.areKeysOn.value = !view.areKeysOn.value)}
+				/>{" "}
+				Keys are on
 			</label>
 		</Dialog>
 	);

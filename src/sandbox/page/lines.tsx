@@ -1,20 +1,17 @@
 import type { ComponentChildren } from "preact";
 import type { SandboxEvent } from "../index.ts";
+import { loadOlderEvents, wholeEvent } from "./model.ts";
 import { More } from "./more.tsx";
-import { signal } from "./signal.ts";
-import { hasOlderEvents, loadOlderEvents, opened, wholeEvent } from "./store.ts";
+import { log, view } from "./store.ts";
 import { dayOf, gapOf, realInstantOf, secondOf } from "./time.ts";
 import type { RequestEvent, Tone } from "./words.ts";
 
-/** How many lines of the log are shown. */
-export const most = signal(100);
-
 /** Shows more of the lines that are loaded, and then loads more. */
 export function Older({ count }: { readonly count: number }) {
-	if (count <= most.value && !hasOlderEvents.value) return null;
+	if (count <= log.most.value && !log.hasOlder.value) return null;
 	const load = async () => {
-		if (count <= most.value) await loadOlderEvents();
-		most.value += 200;
+		if (count <= log.most.value) await loadOlderEvents();
+		log.most.value += 200;
 	};
 	return <More load={load} />;
 }
@@ -78,8 +75,8 @@ export function Line({
 
 function toggle({ open, id, lastElementChild: place }: HTMLDetailsElement, whole: readonly SandboxEvent[]): void {
 	const request = id.slice(1);
-	if (request && open) opened.value = request;
-	else if (whole.some(({ correlationId }) => correlationId === opened.value)) opened.value = "";
+	if (request && open) view.request.value = request;
+	else if (whole.some(({ correlationId }) => correlationId === view.request.value)) view.request.value = "";
 	if (place instanceof HTMLPreElement) fill(place, whole);
 }
 

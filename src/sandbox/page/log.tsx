@@ -1,11 +1,13 @@
 import type { TargetedKeyboardEvent } from "preact";
-import { said } from "./announce.ts";
 import { fits, untilPause } from "./entries.ts";
 import { Filters } from "./filters.tsx";
-import { keepPlace, Line, most, Older, pretty } from "./lines.tsx";
+import { keepPlace, Line, Older, pretty } from "./lines.tsx";
+import { agency, hasOlderMessages, isLater, loadOlderMessages, undoneBy } from "./model.ts";
 import { More } from "./more.tsx";
+import { Outbox } from "./outbox.tsx";
 import { Requests } from "./requests.tsx";
-import { agency, events, hasOlderMessages, loadOlderMessages, tab, tabs, thread } from "./store.ts";
+import { Slider } from "./slider.tsx";
+import { log, sandbox, tabs, view } from "./store.ts";
 import { wordsOf } from "./words.ts";
 
 /** The requests of the CRM with their consequences, the events, and the state. */
@@ -13,13 +15,13 @@ export function Log() {
 	const move = (event: TargetedKeyboardEvent<HTMLElement>) => {
 		const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
 		if (step === 0) return;
-		tab.value = tabs[(tabs.indexOf(tab.value) + step + tabs.length) % tabs.length] ?? "Requests";
-		document.getElementById(`tab-${tab.value}`)?.focus();
+		view.tab.value = tabs[(tabs.indexOf(view.tab.value) + step + tabs.length) % tabs.length] ?? "Requests";
+		document.getElementById(`tab-${view.tab.value}`)?.focus();
 	};
 	return (
 		<aside class="journal" aria-label="Log">
 			<p role="status" class="unseen">
-				{said.value}
+				{log.said.value}
 			</p>
 			<div class="tabs" role="tablist" aria-label="Log" onKeyDown={move}>
 				{tabs.map((name) => (
@@ -29,32 +31,34 @@ export function Log() {
 						key={name}
 						id={`tab-${name}`}
 						aria-controls="tab-panel"
-						aria-selected={tab.value === name}
-						tabIndex={tab.value === name ? 0 : -1}
-						onClick={() => (tab.value = name)}
+						aria-selected={view.tab.value === name}
+						tabIndex={view.tab.value === name ? 0 : -1}
+						onClick={() => (view.tab.value = name)}
 					>
 						{name}
 					</button>
 				))}
 			</div>
+			<Slider />
 			<div
 				class="panel"
-				key={tab.value}
+				key={view.tab.value}
 				role="tabpanel"
 				id="tab-panel"
-				aria-labelledby={`tab-${tab.value}`}
+				aria-labelledby={`tab-${view.tab.value}`}
 				tabIndex={0}
 			>
-				{tab.value === "Requests" && <Requests />}
-				{tab.value === "Events" && <Events />}
-				{tab.value === "State" && <State />}
+				{view.tab.value === "Requests" && <Requests />}
+				{view.tab.value === "Outbox" && <Outbox />}
+				{view.tab.value === "Events" && <Events />}
+				{view.tab.value === "State" && <State />}
 			</div>
 		</aside>
 	);
 }
 
 function Events() {
-	const all = untilPause(events.value)
+	const all = untilPause(log.events.value)
 		.filter((event) => fits(event, wordsOf(event)))
 		.reverse();
 	return (
@@ -62,10 +66,18 @@ function Events() {
 			<Filters />
 			<div role="log" aria-live="off" aria-label="Events">
 				<ol class="log mono" reversed ref={(list) => keepPlace(list)}>
-					{all.slice(0, most.value).map((event, i) => {
+					{all.slice(0, log.most.value).map((event, i) => {
 						const { text, tone } = wordsOf(event);
 						return (
-							<Line key={event.id} event={event} before={all[i + 1]} next={all[i - 1]} words={text} tone={tone}>
+							<Line
+								key={event.id}
+								event={event}
+								before={all[i + 1]}
+								next={all[i - 1]}
+								words={text}
+								tone={tone}
+								class={isLater(event) || undoneBy(event) ? "undone" : ""}
+							>
 								<b>{event.type}</b>
 							</Line>
 						);
@@ -78,7 +90,7 @@ function Events() {
 }
 
 function State() {
-	const state = thread.value;
+	const state = sandbox.thread.value;
 	return (
 		<>
 			{state && (

@@ -1,6 +1,6 @@
+import { computed } from "@preact/signals";
 import type { SandboxEvent } from "../index.ts";
-import { computed } from "./signal.ts";
-import { standing } from "./store.ts";
+import { standing } from "./model.ts";
 import { minuteOf } from "./time.ts";
 import { hasFailed, type Tone } from "./words.ts";
 

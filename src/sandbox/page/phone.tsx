@@ -6,21 +6,24 @@ import { ContactControls } from "./contact.tsx";
 import { WindowBadge } from "./conversations.tsx";
 import { SendAsCrm, send } from "./crm.tsx";
 import { curlOf } from "./curl.ts";
+import { hasOlderMessages, loadOlderMessages, rowOf } from "./model.ts";
 import { More } from "./more.tsx";
-import { hasOlderMessages, loadOlderMessages, rowOf, selected, thread } from "./store.ts";
+import { Earlier } from "./slider.tsx";
+import { sandbox, view } from "./store.ts";
 import { Guide, Stories } from "./story.tsx";
 import { dayOf, minuteOf } from "./time.ts";
 import { type Item, openTemplate, timelineOf } from "./timeline.ts";
 
 export function Phone() {
-	const phone = selected.value;
+	const phone = view.contact.value;
 	if (phone === null) return <Welcome />;
-	const state = thread.value;
+	const state = sandbox.thread.value;
 	const row = state ?? rowOf(phone);
 	const name = row?.name ?? phone;
 	// The keys that follow j or k at once find the composer, though the conversation is still being read.
 	return (
 		<main class="phone" tabIndex={-1} aria-label={`Phone of ${name}`}>
+			<Earlier />
 			<div class="who">
 				<div class="row">
 					<h2 title={name}>{name}</h2>
@@ -32,12 +35,21 @@ export function Phone() {
 			</div>
 			<Guide />
 			{state ? <Chat key={phone} state={state} name={name} /> : <div class="chat" />}
-			<div class="composers">
+			<div class="composers" data-writer={view.writer.value}>
 				<Composer phone={phone} name={name} />
 				<SendAsCrm to={phone} />
+				<button type="button" class="switch" onClick={switchWriter}>
+					{view.writer.value === "crm" ? "as contact" : "as CRM"}
+				</button>
 			</div>
 		</main>
 	);
+}
+
+/** Puts the other field in the place of this one. */
+function switchWriter(): void {
+	view.writer.value = view.writer.value === "crm" ? "contact" : "crm";
+	queueMicrotask(() => document.getElementById(view.writer.value === "crm" ? "send" : "write")?.focus());
 }
 
 function Badges({ row }: { readonly row: ConversationRow }) {
@@ -126,6 +138,7 @@ function Line({ item, name, isOpenTemplate }: LineProps) {
 function Welcome() {
 	return (
 		<main class="welcome" tabIndex={-1}>
+			<Earlier />
 			<h2>What happens to a text?</h2>
 			<p>Five stories, three clicks each. No message reaches anybody.</p>
 			<Stories />

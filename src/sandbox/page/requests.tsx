@@ -2,12 +2,15 @@ import { Fragment } from "preact";
 import { Act } from "./act.tsx";
 import { hrefOf, linkTo } from "./address.ts";
 import { Again, AsCode } from "./again.tsx";
+import { HeldRequests } from "./breakpoints.tsx";
 import { Copy } from "./copy.tsx";
-import { answered, consequencesOf, type Entry, entries, isGood, order, targetOf, text } from "./entries.ts";
+import { answered, consequencesOf, type Entry, entries, isGood, targetOf } from "./entries.ts";
 import { Filters } from "./filters.tsx";
-import { keepPlace, Line, most, Older } from "./lines.tsx";
+import { keepPlace, Line, Older } from "./lines.tsx";
+import { requests as allRequests, isLater, undoneBy } from "./model.ts";
 import { type Outcome, outcomes } from "./outcomes.ts";
-import { requests as allRequests, events, forgotten, undoneBy } from "./store.ts";
+import { Rule } from "./rule.tsx";
+import { log, sandbox } from "./store.ts";
 import { secondOf, secondsOf } from "./time.ts";
 import { counted, type RequestEvent, reasonIn, type Tone, type Words, withoutRest, wordsOf } from "./words.ts";
 import { download, exportCall } from "./world.tsx";
@@ -18,13 +21,14 @@ export function Requests() {
 	return (
 		<>
 			<Filters />
+			<HeldRequests />
 			{answered.value && (
 				<p class="hint" role="status">
-					{counted(answered.value.count, "request")} {text.value.trim() === "" ? "in the log" : "found"}
-					{answered.value.count > 200 && `, the ${order.value} 200 are shown`}.
+					{counted(answered.value.count, "request")} {log.text.value.trim() === "" ? "in the log" : "found"}
+					{answered.value.count > 200 && `, the ${log.order.value} 200 are shown`}.
 				</p>
 			)}
-			{all.length === 0 && (
+			{all.length === 0 && sandbox.heldRequests.value.length === 0 && (
 				<p class="hint">
 					{allRequests.value.length > 0
 						? "No request fits the filter."
@@ -33,7 +37,7 @@ export function Requests() {
 			)}
 			<div role="log" aria-live="off" aria-label="Requests">
 				<ol class="log mono" reversed ref={(list) => keepPlace(list)}>
-					{all.slice(0, most.value).map((entry, i) => (
+					{all.slice(0, log.most.value).map((entry, i) => (
 						<Request key={entry.requests[0]?.id} entry={entry} before={all[i + 1]?.newest} next={all[i - 1]?.newest} />
 					))}
 				</ol>
@@ -46,7 +50,7 @@ export function Requests() {
 
 /** Says what the sandbox no longer keeps: nothing is left out without a word. */
 function Forgotten() {
-	const { requests, answers } = forgotten.value;
+	const { requests, answers } = sandbox.forgotten.value;
 	if (requests + answers === 0) return null;
 	return (
 		<p class="hint">
@@ -68,7 +72,7 @@ interface RequestProps {
 function Request({ entry: { kind, requests, newest }, ...rest }: RequestProps) {
 	const { id, operation, method, ms, correlationId, key } = newest;
 	const isSend = kind === "attempts";
-	const undone = undoneBy(newest);
+	const undone = undoneBy(newest) || isLater(newest);
 	return (
 		<Line
 			{...rest}
@@ -143,22 +147,14 @@ function Attempts({ requests }: { readonly requests: readonly RequestEvent[] }) 
 	);
 }
 
-/** Whether a send was answered from its operationId: it sent no text, held none, and replaced none. */
-const isRepeat = (event: RequestEvent): boolean =>
-	event.operation === "messages.send" &&
-	event.status === 200 &&
-	event.fault === null &&
-	event.id !== events.value[0]?.id && // what followed from the first one may not be loaded
-	!consequencesOf(event).some(({ type }) => type.startsWith("text."));
-
 /** The outcome of a send, which leads to the phone, and what else followed. */
 function Then({ requests }: { readonly requests: readonly RequestEvent[] }) {
 	let outcome: Outcome | undefined;
 	/** The attempts of one send mostly have the same reasons. */
-	const lines = new Map<string, Words>();
-	const say = (words: Words) => lines.set(withoutRest(words.text), words);
+	const lines = new Map<string, Words & { readonly rule: string | undefined }>();
+	const say = (words: Words, rule?: string) => lines.set(withoutRest(words.text), { ...words, rule });
 	for (const event of requests) {
-		const { status, answer, explanation, correlationId } = event;
+		const { status, answer, explanation, decision, correlationId } = event;
 		const undone = undoneBy(event);
 		if (undone) {
 			const how =
@@ -166,15 +162,20 @@ function Then({ requests }: { readonly requests: readonly RequestEvent[] }) {
 			say({ text: `undone: ${how}`, tone: "" });
 			continue;
 		}
+		if (isLater(event)) {
+			say({ text: "later than what is shown", tone: "" });
+			continue;
+		}
 		outcome = outcomes.value.get(correlationId) ?? outcome;
 		if (status !== null && !isGood(event)) say({ text: reasonIn(answer), tone: "" });
 		if (explanation) say({ text: explanation, tone: "bad" });
-		if (isRepeat(event)) say({ text: "a repeat of an earlier send: nothing was sent again", tone: "" });
+		if (decision) say({ text: decision.reason, tone: "" }, decision.rule);
 		// That a text is held says that consent was asked.
 		for (const each of consequencesOf(event)) {
 			const isSaid = each.type === "violation" && each.message === reasonIn(answer);
-			if (each.type !== "consent.asked" && !isSaid) say(wordsOf(each));
-			else if (isSaid) say({ text: `violation ${each.rule}`, tone: "bad" });
+			const rule = each.type === "violation" ? each.rule : undefined;
+			if (each.type !== "consent.asked" && !isSaid) say(wordsOf(each), rule);
+			else if (isSaid) say({ text: "violation", tone: "bad" }, rule);
 		}
 	}
 	if (!outcome && lines.size === 0) return null;
@@ -187,9 +188,10 @@ function Then({ requests }: { readonly requests: readonly RequestEvent[] }) {
 					</a>
 				</li>
 			)}
-			{[...lines].map(([key, { text, tone }]) => (
+			{[...lines].map(([key, { text, tone, rule }]) => (
 				<li key={key} class={tone}>
 					{text}
+					{rule && <Rule id={rule} />}
 				</li>
 			))}
 		</ul>

@@ -1,9 +1,9 @@
 import type { AgencyState, KeyState } from "../index.ts";
 import { Act, ActForm, draftOf, TextForm } from "./act.tsx";
-import type { Call } from "./control.ts";
 import { Copy } from "./copy.tsx";
 import { Dialog } from "./dialog.tsx";
-import { agency, chooseAgency, here, isCrmHidden, keys, post } from "./store.ts";
+import { agency, chooseAgency, here, post } from "./model.ts";
+import { type Call, sandbox } from "./store.ts";
 
 /** A control call of the CRM to which the chosen agency belongs. */
 const ofCrm = (path: string, body?: object): Call => post(`integrations/${agency.value?.integrationId}/${path}`, body);
@@ -13,7 +13,7 @@ export function SettingsDialog() {
 	const state = agency.value;
 	if (!state) return null;
 	const { linked } = state;
-	const hidden = isCrmHidden.value;
+	const hidden = sandbox.isCrmHidden.value;
 	return (
 		<Dialog title="Agency and keys">
 			<h3>Agency</h3>
@@ -30,7 +30,7 @@ export function SettingsDialog() {
 			<ConsentForm consent={state.consent} />
 			<h3>Keys</h3>
 			<ul class="plain">
-				{keys.value.map((key) => (
+				{sandbox.keys.value.map((key) => (
 					<Key key={key.id} of={key} />
 				))}
 			</ul>

@@ -1,477 +1,222 @@
+import { type Signal, signal } from "@preact/signals";
 import type {
 	AgencyState,
+	BreakpointState,
 	BugFile,
 	ConversationRow,
 	ConversationState,
 	FaultState,
+	Found,
 	Gone,
+	HeldRequest,
 	KeyState,
-	MessageState,
+	Observed,
 	SandboxEvent,
 	Violation,
 } from "../index.ts";
-import { type Call, forgetRefusal, read } from "./control.ts";
-import { computed, signal } from "./signal.ts";
-import type { EventOf, RequestEvent } from "./words.ts";
+
+/*
+ * Everything that the page knows, in one store with a part for each kind of thing. What follows from it is computed where
+ * it is needed.
+ */
 
 /** A fault that still waits; JSON has null for one without end. */
 export type WaitingFault = Omit<FaultState, "remaining"> & { readonly remaining: number | null };
+/** A request that waits at a breakpoint. */
+export type HeldState = Omit<HeldRequest, "resume">;
 
-export const agencies = signal<readonly AgencyState[]>([]);
-export const faults = signal<readonly WaitingFault[]>([]);
-export const violations = signal<readonly Violation[]>([]);
-export const scenarios = signal<readonly string[]>([]);
-/** The sandbox's time, in milliseconds. */
-export const now = signal(0);
-/** The keys of the agency's CRM, the oldest first. */
-export const keys = signal<readonly KeyState[]>([]);
-/** Whether the agency's CRM is hidden. */
-export const isCrmHidden = signal(false);
-/** The key that the page's own sends carry: the oldest one that is good. */
-export const apiKey = computed(() => (keys.value.find(({ state }) => state === "live") ?? keys.value[0])?.apiKey ?? "");
+export interface KeptSnapshot {
+	readonly snapshot: string;
+	readonly name: string | null;
+	readonly at: string;
+}
+
 /** The bug file that is open, and whether it is read-only. */
-export const shownBug = signal<{
+export interface ShownBug {
 	readonly isReadOnly: boolean;
 	readonly bug: Pick<BugFile, "takenAt" | "content" | "place"> | null;
-}>({ isReadOnly: false, bug: null });
-const defaultAgencyId = signal("");
-export const chosenAgencyId = signal("");
-
-export const agencyId = computed(() => chosenAgencyId.value || defaultAgencyId.value);
-export const agency = computed(() => agencies.value.find(({ id }) => id === agencyId.value));
-
-/** The phone number of the conversation that is shown. */
-export const selected = signal<string | null>(null);
-/** That conversation, with the messages that were loaded. */
-export const thread = signal<ConversationState | null>(null);
-/** Which pane a narrow page shows. */
-export const pane = signal<"conversations" | "phone" | "requests">("conversations");
-export const tabs = ["Requests", "Events", "State"] as const;
-/** Which tab of the log is shown. */
-export const tab = signal<(typeof tabs)[number]>("Requests");
-/** The correlation id of the request that was opened last. */
-export const opened = signal("");
-/** The line of the phone to go to: the id of a message, of a lost text or of the held text. */
-export const line = signal("");
-
-export const isOpen = ({ window }: ConversationRow): boolean =>
-	window.expiresAt !== null && Date.parse(window.expiresAt) > now.value;
-
-/*
- * The list. It is loaded page by page, and each conversation that changes is read again, wherever it is in the list.
- */
-
-const pageLength = 100;
-
-/** The text that listed names and numbers have. */
-export const search = signal("");
-/** The conversations and contacts of the agency that were read, by number. */
-const known = signal<ReadonlyMap<string, ConversationRow>>(new Map());
-/** How many rows were loaded from the top of the list. */
-let loaded = 0;
-/** The last of them, as it was then; null once all are loaded. */
-export const edge = signal<ConversationRow | null>(null);
-
-/** Whether the list was read at all. */
-export const isListed = signal(false);
-
-/** The rows that are listed: those with the newest message first, contacts without a conversation last. */
-export const rows = computed(() => {
-	const last = edge.value;
-	const listed = [...known.value.values()].filter((row) => isFound(row) && (!last || byNewest(row, last) <= 0));
-	return listed.sort(byNewest);
-});
-
-export const digitsIn = (text: string): string => text.replace(/\D/g, "");
-
-function isFound({ phoneNumber, name }: ConversationRow): boolean {
-	const text = search.value.trim().toLowerCase();
-	const digits = digitsIn(text).replace(/^0+/, "");
-	return Boolean((name ?? "").toLowerCase().includes(text)) || (digits.length > 1 && phoneNumber.includes(digits));
 }
 
-function byNewest(a: ConversationRow, b: ConversationRow): number {
-	const [x, y] = [a.lastMessage, b.lastMessage];
-	if (x && y) return y.at.localeCompare(x.at) || y.id - x.id;
-	return Number(y !== null) - Number(x !== null) || Number(b.exists) - Number(a.exists);
+/** Which end of the log is shown. */
+export type Order = "newest" | "oldest";
+
+/** What the server found for a text, in the whole log. */
+interface Answer extends Found {
+	readonly query: string;
+	readonly order: Order;
+	/** What followed from each request, by its correlation id. */
+	readonly then: ReadonlyMap<string, SandboxEvent[]>;
 }
 
-export const rowOf = (phone: string): ConversationRow | undefined => known.value.get(phone);
-
-/** Loads the next rows of the list. */
-export const loadMoreRows = (): Promise<void> => readRows(loaded, pageLength);
-
-let typing: ReturnType<typeof setTimeout>;
-
-/** Lists what has the text. */
-export function searchFor(text: string): void {
-	search.value = text;
-	clearTimeout(typing);
-	typing = setTimeout(() => readRows(0, pageLength).catch(() => undefined), 200);
+/** What a button does, and what it shows: a control call, or with a key a call to the service. */
+export interface Call {
+	readonly verb: string;
+	/** Below `/_sandbox/`, or for a call to the service below `/api/v1/`. */
+	readonly path: string;
+	/** A file or a text is sent as it is, so that the sandbox says what is wrong with it. */
+	readonly body?: unknown;
+	/** The API key of a call to the service. The sandbox makes it, because a browser repeats a request that was reset. */
+	readonly key?: string | undefined;
+	/** Whether it makes a request to the service, and answers with what came of that. */
+	readonly isRequest?: boolean;
 }
 
-async function readRows(offset: number, limit: number, isAll = false): Promise<void> {
-	const [chosen, text] = [agencyId.value, search.value.trim()];
-	const query = new URLSearchParams({ contacts: "true", offset: String(offset), limit: String(limit) });
-	if (text !== "") query.set("search", text);
-	const page = await read<ConversationRow[]>(placed(`conversations?${query}`));
-	if (chosen !== agencyId.value || text !== search.value.trim()) return;
-	loaded = offset + page.length;
-	edge.value = (page.length === limit && page.at(-1)) || null;
-	keepRows(page, isAll);
+/** The last call that was made, and what came of it. A form shows its refusal beside its fields. */
+interface Made {
+	readonly call: Call;
+	readonly form?: string | undefined;
+	readonly answer?: unknown;
+	readonly error?: string;
+	/** The correlation id of a request that the service refused. */
+	readonly cause?: unknown;
 }
 
-function keepRows(page: readonly ConversationRow[], isAll = false): void {
-	const all = isAll ? new Map<string, ConversationRow>() : new Map(known.value);
-	for (const row of page) all.set(row.phoneNumber, row);
-	known.value = all;
+/** What the sandbox said last. */
+export const sandbox = {
+	/** The sandbox's time, in milliseconds; 0 before its first answer. */
+	now: signal(0),
+	agencies: signal<readonly AgencyState[]>([]),
+	/** The agency of the sandbox's own connection. */
+	defaultAgencyId: signal(""),
+	/** The keys of the agency's CRM, the oldest first. */
+	keys: signal<readonly KeyState[]>([]),
+	/** Whether the agency's CRM is hidden. */
+	isCrmHidden: signal(false),
+	faults: signal<readonly WaitingFault[]>([]),
+	breakpoints: signal<readonly BreakpointState[]>([]),
+	/** The requests that wait at a breakpoint, the oldest first. */
+	heldRequests: signal<readonly HeldState[]>([]),
+	violations: signal<readonly Violation[]>([]),
+	scenarios: signal<readonly string[]>([]),
+	snapshots: signal<readonly KeptSnapshot[]>([]),
+	/** The conversation that is shown, with the messages that were loaded. */
+	thread: signal<ConversationState | null>(null),
+	bug: signal<ShownBug>({ isReadOnly: false, bug: null }),
+	/** The event after which the oldest state is known. */
+	historyFrom: signal<number | null>(null),
+	/** How much of the oldest the sandbox no longer keeps. */
+	forgotten: signal<Gone>({ events: 0, requests: 0, answers: 0 }),
+	/** What outboxes and feeds showed last; null before they were asked. */
+	observed: signal<Observed | null>(null),
+} as const;
+
+export const tabs = ["Requests", "Outbox", "Events", "State"] as const;
+
+/** What of it one looks at. */
+export const view = {
+	/** The agency that was chosen; empty for that of the sandbox's own connection. */
+	agencyId: signal(""),
+	/** The phone number of the conversation that is shown. */
+	contact: signal<string | null>(null),
+	/** Which pane a narrow page shows. */
+	pane: signal<"conversations" | "phone" | "requests">("conversations"),
+	/** As whom a narrow page writes. A wide one has room for both. */
+	writer: signal<"contact" | "crm">("contact"),
+	/** Which tab of the log is shown. */
+	tab: signal<(typeof tabs)[number]>("Requests"),
+	/** The correlation id of the request that was opened last. */
+	request: signal(""),
+	/** The line of the phone to go to: the id of a message, of a lost text or of the held text. */
+	line: signal(""),
+	/** The event after which the page shows everything, as it was then; null for the present. */
+	at: signal<number | null>(null),
+	/** The dialog that is open. */
+	dialog: signal<"faults" | "world" | "reset" | "violations" | "keys" | "settings" | "time" | "rule" | null>(null),
+	/** The rule that its dialog explains. */
+	rule: signal(""),
+	/** The story that is being played, and its contact. */
+	story: signal<{ readonly id: string; readonly phone: string } | null>(null),
+	/** Whether single keys do something; speech input may want them off. */
+	areKeysOn: signal(true),
+	/** The last copied item, for the line that confirms it. */
+	copied: signal(""),
+} as const;
+
+/** The list of conversations. */
+export const list = {
+	/** The text that listed names and numbers have. */
+	search: signal(""),
+	/** Whether the list was read at all. */
+	isRead: signal(false),
+	/** The conversations and contacts of the agency that were read, by number. */
+	known: signal<ReadonlyMap<string, ConversationRow>>(new Map()),
+	/** The last row that was loaded from the top, as it was then; null once all are loaded. */
+	edge: signal<ConversationRow | null>(null),
+	/** How many messages came into each conversation while another one was shown, by agency and number. */
+	unread: signal<ReadonlyMap<string, number>>(new Map()),
+} as const;
+
+/** The log, and what it is filtered by. */
+export const log = {
+	/** The newest events, the oldest first. */
+	events: signal<readonly SandboxEvent[]>([]),
+	hasOlder: signal(false),
+	/** How many lines are shown. */
+	most: signal(100),
+	/** Which requests are shown: all, sends, errors, or those of one operation. */
+	kind: signal(""),
+	/** A text that shown lines have. */
+	text: signal(""),
+	/** Whether only lines of the chosen contact are shown. */
+	isOfContact: signal(false),
+	order: signal<Order>("newest"),
+	/** The last event that a paused log shows; null while the log is live. */
+	pausedAt: signal<number | null>(null),
+	found: signal<Answer | null>(null),
+	/** Whether a screen reader says new requests, and what it said last. */
+	isSaid: signal(true),
+	said: signal(""),
+} as const;
+
+/** The calls of the page's buttons. */
+export const calls = {
+	/** The call of the button under the pointer or in focus. */
+	shown: signal<Call | null>(null),
+	made: signal<Made | null>(null),
+} as const;
+
+/** The connection to the sandbox. */
+export const connection = {
+	/** The control token. */
+	token: signal(""),
+	/** The sandbox refused the token. */
+	isRefused: signal(false),
+	/** Whether events arrive. */
+	link: signal<"connecting" | "connected" | "lost">("connecting"),
+} as const;
+
+/** What is typed or chosen in fields, and not sent. */
+export const typed = {
+	/** By agency and field. An empty field leaves nothing here. */
+	drafts: signal<Readonly<Record<string, string>>>({}),
+	/** The operationId of the page's next send, unless one is typed. */
+	newOperationId: signal(""),
+	/** The code with which a message fails. */
+	errorCode: signal("63024"),
+	/** The time to go to. */
+	time: signal(""),
+	snapshotName: signal(""),
+	/** Whether an export keeps numbers, names and texts. */
+	keepContent: signal(false),
+} as const;
+
+/** The fields of a new fault. */
+export const faultForm = {
+	operation: signal("messages.send"),
+	phase: signal("before"),
+	effect: signal("status"),
+	status: signal("503"),
+	retryAfter: signal(""),
+	latencyMs: signal("2000"),
+	field: signal(""),
+	times: signal("1"),
+} as const;
+
+const parts: readonly Readonly<Record<string, Signal<unknown>>>[] = [
+	...[sandbox, view, list, log, calls, connection, typed, faultForm],
+];
+
+/** Calls something at once, and whenever anything in the store has changed. */
+export function onChange(act: () => void): void {
+	for (const part of parts) for (const each of Object.values(part)) each.subscribe(act);
 }
-
-/*
- * The events.
- */
-
-/** How much of the oldest the sandbox no longer keeps. */
-export const forgotten = signal<Gone>({ events: 0, requests: 0, answers: 0 });
-/** The newest events, the oldest first. */
-export const events = signal<readonly SandboxEvent[]>([]);
-const mostEvents = 5_000;
-export const hasOlderEvents = signal(false);
-const eventsLength = 2_000;
-
-const readEvents = (query: string): Promise<SandboxEvent[]> => read(`events?brief=true&limit=${eventsLength}&${query}`);
-
-/** Reads the newest events in place of all others. */
-export async function readNewestEvents(): Promise<void> {
-	const all = await readEvents("");
-	unread.value = new Map();
-	events.value = [];
-	hasOlderEvents.value = all.length === eventsLength;
-	take(all, false);
-}
-
-export async function loadOlderEvents(): Promise<void> {
-	const first = events.value[0]?.id;
-	const older = await readEvents(`before=${first}`);
-	if (first !== events.value[0]?.id) return;
-	hasOlderEvents.value = older.length === eventsLength;
-	forgotten.value = await read("forgotten");
-	events.value = withoutTicks([...older, ...events.value]);
-}
-
-/** An event with everything that it holds: in the list, requests lack long answers. */
-export async function wholeEvent({ id }: SandboxEvent): Promise<SandboxEvent | undefined> {
-	const [event] = await read<SandboxEvent[]>(`events?after=${id - 1}&before=${id + 1}`);
-	return event;
-}
-
-/** How many messages came into each conversation while another one was shown, by agency and number. */
-const unread = signal<ReadonlyMap<string, number>>(new Map());
-
-export const requests = computed(() => events.value.filter((event): event is RequestEvent => event.type === "request"));
-
-/** The consequences of each request, by its correlation id. */
-export const consequences = computed(() => {
-	const byRequest = new Map<string, SandboxEvent[]>();
-	for (const event of events.value) {
-		if (event.correlationId === null || event.type === "request" || event.type === "fault.hit") continue;
-		const group = byRequest.get(event.correlationId);
-		if (group) group.push(event);
-		else byRequest.set(event.correlationId, [event]);
-	}
-	return byRequest;
-});
-
-/** The events that led to what there is. A restore takes back those that came after its snapshot. */
-export const standing = computed(() => {
-	const all: SandboxEvent[] = [];
-	let last = Number.POSITIVE_INFINITY;
-	for (const event of [...events.value].reverse()) {
-		if (event.id > last) continue;
-		if (event.type === "sandbox.restored") last = event.lastEventId;
-		else if (isWholeNew(event)) break;
-		else all.push(event);
-	}
-	return all.reverse();
-});
-
-/** How an event was taken back: by a restore, or with its whole world. Undefined if it stands. */
-export function undoneBy({ id }: SandboxEvent): EventOf<"sandbox.restored"> | "another world" | undefined {
-	let newest = Number.POSITIVE_INFINITY;
-	for (const end of endings.value) {
-		if (end.id < id) return undefined;
-		if (end.id > newest) continue; // it was taken back itself
-		if (end.type !== "sandbox.restored") return "another world";
-		if (id > end.lastEventId) return end;
-		newest = end.lastEventId;
-	}
-	return undefined;
-}
-
-/** The events that took others back, the newest first. */
-const endings = computed(() => events.value.filter(isEnding).reverse());
-
-/** How many texts of each contact were replaced or dropped, by agency and number. */
-export const lostTexts = computed(() => {
-	const counts = new Map<string, number>();
-	for (const event of standing.value) {
-		if (event.type !== "text.replaced" && event.type !== "text.dropped") continue;
-		const key = keyOf(event.agencyId, event.contact);
-		counts.set(key, (counts.get(key) ?? 0) + 1);
-	}
-	return counts;
-});
-
-export const keyOf = (agency: string, contact: string): string => `${agency} ${contact}`;
-
-/** How many messages came into a listed conversation while another one was shown. */
-export const newsOf = ({ agencyId, phoneNumber }: ConversationRow): number =>
-	unread.value.get(keyOf(agencyId, phoneNumber)) ?? 0;
-
-/** How many came into all conversations of the agency that were read. */
-export const allNews = computed(() => [...known.value.values()].reduce((sum, row) => sum + newsOf(row), 0));
-
-/** Another agency may own a conversation that this one sees. */
-const newsKey = (phone: string | null): string => keyOf(rowOf(phone ?? "")?.agencyId ?? agencyId.value, phone ?? "");
-
-/** Whether a message came into a conversation. */
-export const isMessage = (event: SandboxEvent): event is EventOf<"contact.wrote" | "text.sent" | "consent.asked"> =>
-	/wrote|sent$|asked/.test(event.type);
-
-const isEnding = (event: SandboxEvent): event is EventOf<"sandbox.restored" | "sandbox.imported" | "sandbox.reset"> =>
-	isWholeNew(event);
-
-/** Whether everything that the sandbox holds was replaced, and what happened before belongs to another world. */
-const isWholeNew = ({ type }: SandboxEvent): boolean => type !== "sandbox.opened" && type.startsWith("sandbox.");
-
-/** A clock that follows real time moves again and again: of such moves in a row the last one says all. */
-const withoutTicks = (all: readonly SandboxEvent[]): SandboxEvent[] =>
-	all.filter((event, i) => event.type !== "clock.moved" || all[i + 1]?.type !== "clock.moved");
-
-/** Takes in events in the order of their ids. */
-export function take(news: readonly SandboxEvent[], isLive: boolean): void {
-	const counts = new Map(unread.value);
-	for (const event of news) {
-		now.value = Date.parse(event.at);
-		if (isWholeNew(event)) counts.clear();
-		if (!isLive) continue;
-		if (event.type === "sandbox.opened") openBug();
-		markStale(event);
-		if (!isMessage(event)) continue;
-		const key = keyOf(event.agencyId, event.contact);
-		if (key !== newsKey(selected.value)) counts.set(key, (counts.get(key) ?? 0) + 1);
-	}
-	const reset = news.map(({ type }) => type).lastIndexOf("sandbox.reset");
-	const all = withoutTicks(reset < 0 ? [...events.value, ...news] : news.slice(reset));
-	const most = Math.max(mostEvents, events.value.length);
-	hasOlderEvents.value = all.length > most || (hasOlderEvents.value && reset < 0);
-	events.value = all.slice(-most);
-	unread.value = counts;
-	refresh();
-}
-
-/** Shows a bug file that was opened: its own events, and the place that it names. */
-async function openBug(): Promise<void> {
-	const { bug } = await read<typeof shownBug.value>("shown");
-	await readNewestEvents();
-	chooseAgency(bug?.place.agencyId ?? "");
-	select(bug?.place.contact ?? null);
-	opened.value = bug?.place.request ?? "";
-	pane.value = opened.value ? "requests" : selected.value ? "phone" : "conversations";
-}
-
-/*
- * What changed is read again, and nothing else.
- */
-
-interface Stale {
-	/** Everything. */
-	all: boolean;
-	/** What is of no conversation: agencies, keys, faults. */
-	world: boolean;
-	/** The conversation that is shown, whole. */
-	thread: boolean;
-	/** Single conversations by number, with the agencies that own them. */
-	readonly rows: Map<string, readonly string[]>;
-	/** Messages of the conversation that is shown. */
-	readonly messages: Set<number>;
-}
-
-const nothing = (): Stale => ({
-	all: false,
-	world: false,
-	thread: false,
-	rows: new Map(),
-	messages: new Set(),
-});
-
-let stale = nothing();
-
-function markStale(event: SandboxEvent): void {
-	if (/^(sandbox|scenario|violation)/.test(event.type)) stale.all = true;
-	else if (/^(agency|access|fault)/.test(event.type)) stale.world = true;
-	else if (event.type === "request") {
-		// A send that is refused can use up a take-over, which no event reports.
-		const { operation, status, contact } = event;
-		const row = operation === "messages.send" && status !== 200 && contact !== null && rowOf(contact);
-		if (row) markRow(row.phoneNumber, row.agencyId);
-	} else if ("contact" in event) {
-		// The page knows when a window ends; `state` of the conversation that is shown says it too.
-		if (event.type.startsWith("window") && event.contact !== selected.value) return;
-		markRow(event.contact, event.agencyId);
-		if ("messageId" in event) stale.messages.add(event.messageId);
-	}
-}
-
-const markRow = (phone: string, owner: string): unknown =>
-	stale.rows.set(phone, [...(stale.rows.get(phone) ?? []), owner]);
-
-/** With more changed conversations than this, the list is read again. */
-const manyRows = 20;
-
-let reading: Promise<void> | undefined;
-
-/** Reads what is stale: at most one reading at a time. */
-function refresh(): void {
-	// Until the first reading, which is of everything.
-	if (defaultAgencyId.value !== "") reading ??= readStale().finally(() => (reading = undefined));
-}
-
-async function readStale(): Promise<void> {
-	while (stale.all || stale.world || stale.thread || stale.rows.size > 0) {
-		const todo = stale;
-		stale = nothing();
-		// A failure shows as a lost connection, after which everything is read again.
-		await readParts(todo).catch(() => undefined);
-	}
-}
-
-async function readParts(todo: Stale): Promise<void> {
-	if (todo.all) return readState();
-	const { rows, messages } = todo;
-	const phone = selected.value;
-	const hasThread = phone !== null && rows.has(phone) && !todo.thread;
-	const others = [...rows.keys()].filter((each) => each !== phone);
-	await Promise.all([
-		todo.world && readWorld(),
-		todo.thread && readThread(),
-		hasThread && readThread(`messages=${[0, ...messages].join(",")}`),
-		others.length > manyRows
-			? readRows(0, Math.max(loaded, pageLength), true)
-			: others.length > 0 && readSome(others, rows),
-	]);
-}
-
-/** Reads single rows. Each event names the agency whose conversation it is about: the other one may have its own. */
-async function readSome(phones: readonly string[], owners: Stale["rows"]): Promise<void> {
-	const chosen = agencyId.value;
-	const query = new URLSearchParams({ phones: phones.join(",") });
-	const page = await read<ConversationRow[]>(placed(`conversations?${query}`));
-	if (chosen === agencyId.value) keepRows(page.filter((row) => owners.get(row.phoneNumber)?.includes(row.agencyId)));
-}
-
-/** Reads the conversation that is shown, with its newest messages or with those that a query names. */
-async function readThread(query?: string): Promise<void> {
-	const [chosen, phone] = [agencyId.value, selected.value];
-	if (phone === null) return;
-	const limit = Math.max(pageLength, thread.value?.messages.length ?? 0);
-	const state = await read<ConversationState>(placed(`conversations/${phone}?${query ?? `limit=${limit}`}`));
-	if (chosen !== agencyId.value || phone !== selected.value) return;
-	const before = thread.value?.messages;
-	const isPart = query !== undefined && before !== undefined;
-	thread.value = isPart ? { ...state, messages: merged(before, state.messages) } : state;
-	const { flows: _, messages: __, ...row } = state;
-	if (row.exists || rowOf(phone)) keepRows([row]);
-}
-
-/** Messages with newer ones: some are changed, and the others come last, or first when all are older. */
-function merged(before: readonly MessageState[], newer: readonly MessageState[]): MessageState[] {
-	const changed = new Map(newer.map((message) => [message.id, message]));
-	const all = before.map((message) => changed.get(message.id) ?? message);
-	for (const { id } of before) changed.delete(id);
-	const rest = [...changed.values()];
-	return (rest.at(-1)?.id ?? 0) < (before[0]?.id ?? 0) ? [...rest, ...all] : [...all, ...rest];
-}
-
-/** Whether the conversation that is shown has messages that were not loaded. */
-export const hasOlderMessages = computed(
-	() => thread.value !== null && thread.value.messages.length < thread.value.totalMessages,
-);
-
-/** Loads older messages of the conversation that is shown. */
-export const loadOlderMessages = (): Promise<void> =>
-	readThread(`limit=${pageLength}&before=${thread.value?.messages[0]?.id ?? 0}`);
-
-/** Reads everything that the page shows. */
-export async function readState(): Promise<void> {
-	await readWorld();
-	const [wrong, names, gone] = await Promise.all([
-		read<Violation[]>("violations"),
-		read<string[]>("scenarios"),
-		read<Gone>("forgotten"),
-		readRows(0, Math.max(loaded, pageLength), true),
-		readThread(),
-	]);
-	violations.value = wrong;
-	forgotten.value = gone;
-	isListed.value = true;
-	scenarios.value = names;
-}
-
-async function readWorld(): Promise<void> {
-	const [connection, all, waiting, clock, crms, shown] = await Promise.all([
-		read<{ agencyId: string }>("connection"),
-		read<AgencyState[]>("agencies"),
-		read<WaitingFault[]>("faults"),
-		read<{ now: string }>("clock"),
-		read<{ id: string; hidden: boolean }[]>("integrations"),
-		read<typeof shownBug.value>("shown"),
-	]);
-	shownBug.value = shown;
-	defaultAgencyId.value = connection.agencyId;
-	agencies.value = all;
-	faults.value = waiting;
-	now.value = Date.parse(clock.now);
-	// A reset, an import or a restart may have removed the chosen agency, and each read of it would fail.
-	if (chosenAgencyId.value && !agency.value) chooseAgency("");
-	const crm = crms.find(({ id }) => id === agency.value?.integrationId);
-	isCrmHidden.value = crm?.hidden ?? false;
-	keys.value = await read<KeyState[]>(`integrations/${crm?.id}/keys`);
-}
-
-/*
- * What the user chooses.
- */
-
-export function chooseAgency(id: string): void {
-	chosenAgencyId.value = id;
-	selected.value = null;
-	thread.value = null;
-	known.value = new Map();
-	isListed.value = false;
-	loaded = 0;
-	stale.all = true;
-	refresh();
-}
-
-export function select(phone: string | null): void {
-	if (phone !== selected.value) thread.value = null;
-	forgetRefusal();
-	selected.value = phone;
-	if (phone === null) return;
-	pane.value = "phone";
-	const counts = new Map(unread.value);
-	counts.delete(newsKey(phone));
-	unread.value = counts;
-	stale.thread = true;
-	refresh();
-}
-
-/** A control call that speaks of the chosen agency. */
-export const here = (path: string, body?: object): Call => post(placed(path), body);
-
-const placed = (path: string): string =>
-	agencyId.value === defaultAgencyId.value ? path : `agencies/${agencyId.value}/${path}`;
-
-/** A control call of the whole sandbox. */
-export const post = (path: string, body?: object): Call => ({ verb: "POST", path, body });

@@ -1,8 +1,8 @@
-import type { ConversationState, SandboxEvent } from "../index.ts";
-import { type Call, perform, read } from "./control.ts";
+import type { SandboxEvent } from "../index.ts";
+import { perform, read } from "./control.ts";
 import { send } from "./crm.tsx";
-import { signal } from "./signal.ts";
-import { agency, chosenAgencyId, here, now, pane, post, select, selected, standing, thread } from "./store.ts";
+import { agency, here, post, select, standing } from "./model.ts";
+import { type Call, sandbox, view } from "./store.ts";
 
 interface Action {
 	/** The words on its button. NAME is the contact's. */
@@ -88,7 +88,7 @@ export const stories: Readonly<Record<string, Story>> = {
 			{
 				does: "Let the time pass",
 				until: "text.dropped",
-				call: () => post("clock/advanceTo", { at: thread.value?.held?.expiresAt }),
+				call: () => post("clock/advanceTo", { at: sandbox.thread.value?.held?.expiresAt }),
 				say: `${asked} Give no answer.`,
 			},
 			{ ...accept, say: `${dropped} Say yes now, too late.` },
@@ -128,9 +128,6 @@ export const stories: Readonly<Record<string, Story>> = {
 	},
 };
 
-/** The story that is being played, and its contact. */
-export const playing = signal<{ readonly id: string; readonly phone: string } | null>(null);
-
 /** How many steps of the story are done. */
 export function stepsDone({ steps }: Story, phone: string): number {
 	const own = standing.value.filter((event) => !("contact" in event) || event.contact === phone);
@@ -152,12 +149,12 @@ function named(event: SandboxEvent): string {
 export async function openStory(): Promise<void> {
 	const [path, id = "", phone] = location.hash.match(/^#\/stories\/?(\w*)\/?(\+\d+)?/) ?? [];
 	const story = stories[id];
-	playing.value = phone === undefined ? null : { id, phone };
+	view.story.value = phone === undefined ? null : { id, phone };
 	if (path === undefined) return;
-	if (phone !== undefined && phone !== selected.value) select(phone);
-	pane.value = "phone";
+	if (phone !== undefined && phone !== view.contact.value) select(phone);
+	view.pane.value = "phone";
 	// Until the page is connected, it cannot make a contact.
-	if (phone === undefined && story && now.value > 0) await begin(id, story);
+	if (phone === undefined && story && sandbox.now.value > 0) await begin(id, story);
 }
 
 async function begin(id: string, { name, wrote }: Story): Promise<void> {
@@ -165,17 +162,18 @@ async function begin(id: string, { name, wrote }: Story): Promise<void> {
 	await perform(here(`contacts/${phone}`, { name }));
 	if (wrote !== undefined) await perform(here(`contacts/${phone}/writes`, { text: wrote }));
 	// A reload and Back continue the story, and begin no other one.
-	const query = new URLSearchParams({ agency: chosenAgencyId.value, contact: phone });
-	if (!chosenAgencyId.value) query.delete("agency");
+	const query = new URLSearchParams({ agency: view.agencyId.value, contact: phone });
+	if (!view.agencyId.value) query.delete("agency");
 	history.replaceState(null, "", `#/stories/${id}/${phone}?${query}`);
-	playing.value = { id, phone };
+	view.story.value = { id, phone };
 	select(phone);
 }
 
+/** The first of the drama numbers that the agency does not know. */
 async function freeNumber(): Promise<string> {
-	for (let last = 201; ; last++) {
-		const phone = `+447700900${last}`;
-		const { exists, name } = await read<ConversationState>(here(`conversations/${phone}`).path);
-		if (!exists && name === null) return phone;
-	}
+	const known = await read<{ phoneNumber: string }[]>(here("contacts").path);
+	const taken = new Set(known.map(({ phoneNumber }) => phoneNumber));
+	let last = 201;
+	while (taken.has(`+447700900${last}`)) last++;
+	return `+447700900${last}`;
 }

@@ -1,7 +1,8 @@
 import { Act } from "./act.tsx";
 import { Refusal } from "./call-line.tsx";
-import { selected, thread } from "./store.ts";
-import { playing, stepsDone, stories } from "./stories.ts";
+import { sandbox, view } from "./store.ts";
+
+import { stepsDone, stories } from "./stories.ts";
 
 /** The stories, each with an address of its own. */
 export function Stories() {
@@ -21,9 +22,9 @@ export function Stories() {
 
 /** Guides through the story of the contact that is shown, one button at a time. */
 export function Guide() {
-	const { id, phone } = playing.value ?? {};
+	const { id, phone } = view.story.value ?? {};
 	const story = stories[id ?? ""];
-	if (!story || !phone || phone !== selected.value) return null;
+	if (!story || !phone || phone !== view.contact.value) return null;
 	const { title, steps, name, end, endHeld } = story;
 	const done = stepsDone(story, phone);
 	const step = steps[done];
@@ -40,7 +41,7 @@ export function Guide() {
 					All stories
 				</a>
 			</div>
-			<p role="status">{fill(step?.say ?? ((thread.value?.held && endHeld) || end))}</p>
+			<p role="status">{fill(step?.say ?? ((sandbox.thread.value?.held && endHeld) || end))}</p>
 			{step ? (
 				<Act class="primary" call={step.call(phone)} form={label}>
 					{fill(step.does)}

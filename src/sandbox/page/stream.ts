@@ -1,13 +1,11 @@
 import type { SandboxEvent } from "../index.ts";
 import { announce } from "./announce.ts";
-import { isRefused, read, request, token } from "./control.ts";
+import { read, request } from "./control.ts";
 import { askAgain } from "./entries.ts";
-import { signal } from "./signal.ts";
-import { events, readNewestEvents, readState, take } from "./store.ts";
+import { readNewestEvents, readState, take } from "./model.ts";
+import { lookAtOutbox } from "./outbox.tsx";
+import { connection, log } from "./store.ts";
 import { openStory } from "./stories.ts";
-
-/** Whether events arrive. */
-export const link = signal<"connecting" | "connected" | "lost">("connecting");
 
 const [firstWaitMs, longestWaitMs] = [500, 5_000];
 /** The sandbox sends a comment every 15 s: after this silence the connection is dead. */
@@ -25,12 +23,12 @@ export async function follow(): Promise<never> {
 	let waitMs = firstWaitMs;
 	for (;;) {
 		try {
-			if (token.value !== "") await connect(() => (waitMs = firstWaitMs));
+			if (connection.token.value !== "") await connect(() => (waitMs = firstWaitMs));
 		} catch {
 			// Whatever broke the connection, the next one reads everything again.
 		}
-		isRefused.value ||= token.value === "";
-		link.value = "lost";
+		connection.isRefused.value ||= connection.token.value === "";
+		connection.link.value = "lost";
 		await new Promise<void>((resolve) => {
 			wake = resolve;
 			setTimeout(resolve, waitMs);
@@ -41,10 +39,10 @@ export async function follow(): Promise<never> {
 
 async function connect(onConnected: () => void): Promise<void> {
 	// Steps of a running clock take each other's place.
-	const last = events.value.filter(({ type }) => type !== "clock.moved").at(-1);
+	const last = log.events.value.filter(({ type }) => type !== "clock.moved").at(-1);
 	const [same, ...news] = last ? await read<SandboxEvent[]>(`events?brief=true&after=${last.id - 1}`) : [];
 	if (last && JSON.stringify(same) === JSON.stringify(last)) {
-		const had = events.value.at(-1)?.id ?? 0;
+		const had = log.events.value.at(-1)?.id ?? 0;
 		take(
 			news.filter(({ id }) => id > had),
 			true,
@@ -55,11 +53,11 @@ async function connect(onConnected: () => void): Promise<void> {
 	await readState();
 	await openStory();
 	const silence = new AbortController();
-	const after = events.value.at(-1)?.id ?? 0;
+	const after = log.events.value.at(-1)?.id ?? 0;
 	const headers = { accept: "text/event-stream", "last-event-id": String(after) };
 	const { body } = await request("events?brief=true", { headers, signal: silence.signal });
 	if (!body) return;
-	link.value = "connected";
+	connection.link.value = "connected";
 	onConnected();
 	await receive(body.getReader(), silence);
 }
@@ -88,4 +86,5 @@ function arrive(news: readonly SandboxEvent[]): void {
 	take(news, true);
 	for (const event of news) if (event.type === "request") announce(event);
 	askAgain();
+	lookAtOutbox();
 }

@@ -1,5 +1,5 @@
 import type { ConversationState, MessageState, SandboxEvent } from "../index.ts";
-import { hasOlderMessages, isMessage, standing } from "./store.ts";
+import { hasOlderMessages, isMessage, standing } from "./model.ts";
 import { type EventOf, isLost, reasonIn, type Words, withoutRest, wordsOf } from "./words.ts";
 
 /** A text that was held, and is never sent. */

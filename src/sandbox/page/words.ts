@@ -28,6 +28,18 @@ export const dropReasons = { declined: "the contact declined", expired: "no answ
 /** The names of those who write for the agency. */
 export const authors = { api: "API", staff: "Staff", ai: "AI", contact: "" } as const;
 
+/** What can happen to a request, by the words on its button. */
+export const presets: readonly (readonly [string, object])[] = [
+	["Lose its answer", { phase: "after", effect: "hang" }],
+	["Answer 503", { effect: { status: 503 } }],
+	["Reset the connection", { effect: "reset" }],
+	["Delay it by 5 s", { effect: { latencyMs: 5_000 } }],
+	[
+		"A gateway's 404",
+		{ effect: { kind: "html", status: 404, body: "default backend - 404", contentType: "text/plain" } },
+	],
+];
+
 /** A fault in words, with what is left of it. */
 export const faultWords = ({ kind, status, phase, remaining }: Omit<EventFault, "id" | "operation">): string =>
 	`${status ?? kind}, ${phase} it runs, ${remaining === null ? "without end" : `${remaining} left`}`;
@@ -91,6 +103,10 @@ export function wordsOf(event: SandboxEvent): Words {
 			return careful(`fault ${event.fault.id} armed`);
 		case "fault.hit":
 			return lost(`fault: ${faultWords(event.fault)}`);
+		case "request.held":
+			return careful("held at a breakpoint");
+		case "request.resumed":
+			return plain(`went on${event.kind === null ? "" : `: ${event.kind}, ${event.phase} it runs`}`);
 		case "violation":
 			return lost(`violation ${event.rule}: ${event.message}`);
 		case "request":

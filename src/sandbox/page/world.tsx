@@ -1,10 +1,11 @@
 import type { TargetedEvent } from "preact";
 import { Act, into } from "./act.tsx";
 import { hrefOfRequest } from "./address.ts";
-import { type Call, perform, read } from "./control.ts";
+import { perform, read } from "./control.ts";
 import { close, Dialog } from "./dialog.tsx";
-import { signal } from "./signal.ts";
-import { chosenAgencyId, opened, post, scenarios, select, selected, violations } from "./store.ts";
+import { post, select } from "./model.ts";
+import { Rule } from "./rule.tsx";
+import { type Call, sandbox, typed, view } from "./store.ts";
 import { instantOf } from "./time.ts";
 
 /** The effect of each scenario. A scenario that this page does not know is shown by its name alone. */
@@ -20,17 +21,8 @@ const descriptions: Readonly<Record<string, string>> = {
 	oddData: "null names, files alone, older records",
 };
 
-interface KeptSnapshot {
-	readonly snapshot: string;
-	readonly name: string | null;
-	readonly at: string;
-}
-
-const snapshots = signal<readonly KeptSnapshot[]>([]);
-const snapshotName = signal("");
-
 const readSnapshots = async (): Promise<void> => {
-	snapshots.value = await read("snapshots");
+	sandbox.snapshots.value = await read("snapshots");
 };
 
 /** Reads them each time the dialog opens: another program may have taken some. */
@@ -44,7 +36,7 @@ export function WorldDialog() {
 		<Dialog title="Scenario and state">
 			<h3>Add a scenario</h3>
 			<ul class="plain">
-				{scenarios.value.map((scenario) => (
+				{sandbox.scenarios.value.map((scenario) => (
 					<li class="row" key={scenario}>
 						<Act call={post("loadScenario", { scenario })}>{scenario}</Act>{" "}
 						<span class="dim">{descriptions[scenario]}</span>
@@ -56,19 +48,24 @@ export function WorldDialog() {
 				<input
 					aria-label="Name of the snapshot"
 					placeholder="Name"
-					value={snapshotName.value}
-					onInput={into(snapshotName)}
+					value={typed.snapshotName.value}
+					onInput={into(typed.snapshotName)}
 				/>
-				<Act call={post("snapshot", { name: snapshotName.value || null })} text={snapshotName} onDone={readSnapshots}>
+				<Act
+					call={post("snapshot", { name: typed.snapshotName.value || null })}
+					text={typed.snapshotName}
+					onDone={readSnapshots}
+				>
 					Take a snapshot
 				</Act>
 			</div>
 			<ul class="plain">
-				{snapshots.value.map(({ snapshot, name, at }) => (
+				{sandbox.snapshots.value.map(({ snapshot, name, at }) => (
 					<li class="row" key={snapshot}>
 						<Act call={post("restore", { snapshot })}>
 							Restore {name ?? snapshot}
-							{snapshots.value.some((each) => each.name === name && each.snapshot !== snapshot) && ` (${snapshot})`}
+							{sandbox.snapshots.value.some((each) => each.name === name && each.snapshot !== snapshot) &&
+								` (${snapshot})`}
 						</Act>
 						<span class="dim">{instantOf(at)}</span>
 						<span class="spring" />
@@ -88,7 +85,11 @@ export function WorldDialog() {
 				A bug file has the world, all requests with their reasons, and what you look at. It holds no key.
 			</p>
 			<label class="check">
-				<input type="checkbox" checked={keepContent.value} onChange={() => (keepContent.value = !keepContent.value)} />
+				<input
+					type="checkbox"
+					checked={typed.keepContent.value}
+					onChange={() => (typed.keepContent.value = !typed.keepContent.value)}
+				/>
 				Keep numbers, names and texts, which are generated otherwise
 			</label>
 			<div class="row">
@@ -101,14 +102,12 @@ export function WorldDialog() {
 	);
 }
 
-const keepContent = signal(false);
-
 /** Takes a bug file of what the page shows. */
 export function exportCall(): Call {
 	const query = new URLSearchParams();
-	const place = { contact: selected.value, agencyId: chosenAgencyId.value, request: opened.value };
+	const place = { contact: view.contact.value, agencyId: view.agencyId.value, request: view.request.value };
 	for (const [name, value] of Object.entries(place)) if (value) query.set(name, value);
-	if (keepContent.value) query.set("keepContent", "true");
+	if (typed.keepContent.value) query.set("keepContent", "true");
 	return { verb: "GET", path: `bug${query.size > 0 ? `?${query}` : ""}` };
 }
 
@@ -153,9 +152,9 @@ export function ViolationsDialog() {
 	return (
 		<Dialog title="Violations">
 			<ul class="plain mono">
-				{violations.value.map(({ rule, message, explanation, method, path, correlationId }) => (
+				{sandbox.violations.value.map(({ rule, message, explanation, method, path, correlationId }) => (
 					<li key={correlationId}>
-						<b class="bad">{rule}</b> {message}
+						<Rule id={rule} /> <span class="bad">{message}</span>
 						<br />
 						{explanation}
 						<br />

@@ -28,6 +28,7 @@ const listed = {
  * read-only until `POST continue`.
  */
 export function createControls(sandbox: Sandbox, baseUrl: () => string, bug: ShownBug["bug"] = null): Controls {
+	sandbox.history.record(); // for `?at=`
 	const snapshots = Object.assign(new Map<string, KeptSnapshot>(), { taken: 0 });
 	const shown: ShownBug = { bug, isReadOnly: bug !== null };
 	const control = (method: string, path: string, given: unknown = {}): unknown => {
@@ -39,11 +40,21 @@ export function createControls(sandbox: Sandbox, baseUrl: () => string, bug: Sho
 			throw new UnknownRoute(`There is no control ${method} ${masked(place)}. GET /_sandbox lists all controls.`);
 		if (shown.isReadOnly && !found.isAlwaysOpen)
 			throw new Error("A bug file is open read-only. POST continue makes it a world to act in.");
-		const agency = sandbox.agency(agencyId);
-		const integration = integrationId === undefined ? sandbox.integration : sandbox.integrations.get(integrationId);
+		const { at, ...asked } = Object.fromEntries(new URLSearchParams(query));
+		const fields = method === "GET" ? asked : given;
+		const acted = method === "GET" && at !== undefined ? pastAt(at) : sandbox;
+		const agency = acted.agency(agencyId);
+		const integration = integrationId === undefined ? acted.integration : acted.integrations.get(integrationId);
 		const id = decoded(segments[1] ?? "");
-		const fields = method === "GET" ? Object.fromEntries(new URLSearchParams(query)) : given;
-		return found.run({ sandbox, baseUrl: baseUrl(), integration, agency, id, snapshots, shown }, fields) ?? null;
+		return found.run({ sandbox: acted, baseUrl: baseUrl(), integration, agency, id, snapshots, shown }, fields) ?? null;
+	};
+	/** The moment that was looked at last: a page reads several parts of it. */
+	let past: { readonly at: string; readonly sandbox: Sandbox } | undefined;
+	const pastAt = (at: string): Sandbox => {
+		if (!/^\d{1,15}$/.test(at)) throw new TypeError("at must be the number of an event.");
+		const isKnown = Number(at) <= (sandbox.events({ limit: 1 })[0]?.id ?? 0);
+		if (past?.at !== at || !isKnown) past = { at, sandbox: sandbox.history.at(Number(at)) };
+		return past.sandbox;
 	};
 	return Object.assign(control, { isReadOnly: () => shown.isReadOnly });
 }

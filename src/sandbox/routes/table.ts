@@ -6,7 +6,7 @@ import type { FaultControl } from "../controls/faults.ts";
 import type { FlowControl } from "../controls/flow.ts";
 import type { IntegrationControl, LinkOptions } from "../controls/integration.ts";
 import { type ScenarioName, scenarioNames } from "../controls/scenarios.ts";
-import type { Archive, BugFile } from "../index.ts";
+import type { Archive, BreakpointControl, BreakpointOptions, BugFile, ObservedReport } from "../index.ts";
 import type { ConsentSettings } from "../world/consent.ts";
 import type { FaultOptions } from "../world/fault.ts";
 import { scopes, visibilityReasons } from "../world/world.ts";
@@ -51,6 +51,7 @@ const importedFields = {
 	requests: optional(anything),
 	violations: optional(anything),
 	replaced: optional(anything),
+	past: optional(anything),
 } satisfies { readonly [Field in keyof Archive | keyof BugFile]: Schema<unknown> };
 
 const contact = ({ agency, id }: Place) => agency.contact(id);
@@ -63,7 +64,7 @@ const statusOf = ({ status }: FlowControl) => ({ status });
 const nowOf = ({ sandbox }: Place) => ({ now: sandbox.clock.now().toISOString() });
 const integrationOf = ({ id, name, hidden, apiKey }: IntegrationControl) => ({ id, name, hidden, apiKey });
 // JSON has no Infinity.
-const faultOf = ({ id, hits, remaining }: FaultControl) => ({
+const countsOf = ({ id, hits, remaining }: FaultControl | BreakpointControl) => ({
 	id,
 	hits,
 	remaining: Number.isFinite(remaining) ? remaining : null,
@@ -386,14 +387,53 @@ const faults = [
 		body: "`effect`; optional `operation`, `agencyId`, `contact` (only their requests), `times` (1 when left out, null is without end), `skip` (0), `phase` (before or after)",
 		answers: '`{"id": "1", "hits": 0, "remaining": 1}`',
 		run: ({ sandbox }, { times, ...rest }) =>
-			faultOf(sandbox.faults.add({ ...rest, times: times === null ? Number.POSITIVE_INFINITY : times })),
+			countsOf(sandbox.faults.add({ ...rest, times: times === null ? Number.POSITIVE_INFINITY : times })),
 	}),
 	get("faults/{id}", {
 		answers: '`{"id", "hits", "remaining"}`; `remaining` null is without end',
-		run: ({ sandbox, id }) => faultOf(sandbox.faults.get(id)),
+		run: ({ sandbox, id }) => countsOf(sandbox.faults.get(id)),
 	}),
 	post("faults/{id}/remove", { run: ({ sandbox, id }) => sandbox.faults.get(id).remove() }),
 	post("faults/clear", { run: ({ sandbox }) => sandbox.faults.clear() }),
+];
+
+const breakpoints = [
+	get("breakpoints", {
+		answers:
+			'those that still wait for a request: `[{"id", "operation", "agencyId", "contact", "hits", "remaining"}]`; `remaining` null is without end',
+		run: ({ sandbox }) => sandbox.breakpoints.list().filter(({ remaining }) => remaining !== 0),
+	}),
+	post("breakpoints/add", {
+		takes: {
+			operation: optional(passed<BreakpointOptions["operation"]>()),
+			agencyId: optional(aString),
+			contact: optional(aString),
+			times: optional(passed<number | null>()),
+		},
+		body: "optional `operation`, `agencyId`, `contact` (only their requests), `times` (1 when left out, null is without end)",
+		answers: '`{"id": "1", "hits": 0, "remaining": 1}`; the next requests that fit wait, before the operation runs',
+		run: ({ sandbox }, { times, ...rest }) =>
+			countsOf(sandbox.breakpoints.add({ ...rest, times: times === null ? Number.POSITIVE_INFINITY : times })),
+	}),
+	post("breakpoints/{id}/remove", { run: ({ sandbox, id }) => sandbox.breakpoints.get(id).remove() }),
+	post("breakpoints/clear", { run: ({ sandbox }) => sandbox.breakpoints.clear() }),
+	get("held", {
+		answers:
+			'the requests that wait, the oldest first: `[{"correlationId", "breakpointId", "operation", "method", "path", "query", "agencyId", "contact", "body", "at", "realAt"}]`',
+		run: ({ sandbox }) => sandbox.breakpoints.held().map(({ resume: _, ...request }) => request),
+	}),
+	post("held/{id}/resume", {
+		takes: {
+			phase: optional(passed<FaultOptions["phase"]>()),
+			effect: optional(passed<FaultOptions["effect"]>()),
+		},
+		body: "none: it is carried out. Or `effect`, and optional `phase`, as of a fault that hits this request alone",
+		run({ sandbox, id }, options) {
+			const held = sandbox.breakpoints.held().find(({ correlationId }) => correlationId === id);
+			if (!held) throw new Error("held: no request with this correlation id waits. GET held lists all.");
+			held.resume(options);
+		},
+	}),
 ];
 
 const state = [
@@ -471,6 +511,22 @@ const state = [
 			'what a good client would not have done: `[{"rule", "message", "explanation", "method", "path", "correlationId"}]`',
 		run: ({ sandbox }) => sandbox.violations(),
 	}),
+	get("observed", {
+		answers:
+			'`{"isOn", "outboxes", "texts", "unreadable", "polls"}`: the texts of the outboxes and the polls of the feeds that use the sandbox, the newest first',
+		run: ({ sandbox }) => sandbox.observed(),
+	}),
+	post("observed", {
+		takes: {
+			source: passed<string>(),
+			outboxes: passed<number>(),
+			unreadable: passed<number>(),
+			texts: passed<ObservedReport["texts"]>(),
+			polls: passed<ObservedReport["polls"]>(),
+		},
+		body: "`source`, `outboxes`, `unreadable`, `texts`, `polls`: what the package's sandboxFetch reports of another process",
+		run: ({ sandbox }, report) => sandbox.observe(report),
+	}),
 	get("snapshots", {
 		answers: 'those that were taken, the oldest first: `[{"snapshot", "name", "at"}]`',
 		run: ({ snapshots }) => [...snapshots].map(([snapshot, { name, at }]) => ({ snapshot, name, at })),
@@ -517,7 +573,7 @@ const state = [
 	}),
 	post("import", {
 		takes: importedFields,
-		body: "an export, whole: `format`, `version`, `now`, `counters`, `integrations`, `keys`, `agencies`, `operations`, `faults`. Or a bug file, whole, which is read-only until POST continue; beside the first two: `takenAt`, `content`, `place`, `policy`, `variation`, `world`, `events`, `gone`, `requests`, `violations`, `replaced`",
+		body: "an export, whole: `format`, `version`, `now`, `counters`, `integrations`, `keys`, `agencies`, `operations`, `faults`. Or a bug file, whole, which is read-only until POST continue; beside the first two: `takenAt`, `content`, `place`, `policy`, `variation`, `world`, `events`, `gone`, `requests`, `violations`, `replaced`, `past`",
 		isAlwaysOpen: true,
 		run({ sandbox, shown }, given) {
 			// import checks it as a whole
@@ -542,6 +598,16 @@ const state = [
 			shown.isReadOnly = false;
 		},
 	}),
+	get("history", {
+		answers:
+			'`{"first", "last"}`: the events after which the oldest and the newest state is known. Each GET takes `?at=` and the number of an event in between, and answers as everything was right after it',
+		run: ({ sandbox }) => ({ first: sandbox.history.first, last: sandbox.events({ limit: 1 })[0]?.id ?? 0 }),
+	}),
+	post("history/continueFrom", {
+		takes: { event: aNumber },
+		body: "`event`, the number of an event; what came after it is undone",
+		run: ({ sandbox }, { event }) => sandbox.history.continueFrom(event),
+	}),
 	post("reset", { run: ({ sandbox }) => sandbox.reset() }),
 	post("loadScenario", {
 		takes: { scenario: passed<ScenarioName>() },
@@ -559,5 +625,6 @@ export const routes: Readonly<Record<string, readonly Route[]>> = {
 	"Keys and integrations": keysAndIntegrations,
 	Clock: clock,
 	Faults: faults,
+	Breakpoints: breakpoints,
 	State: state,
 };

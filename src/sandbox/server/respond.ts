@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Answer, basePath, isLater, targetIn } from "../base/call.ts";
+import { type Answer, basePath, isLater, type Later, targetIn } from "../base/call.ts";
 import type { Sandbox } from "../index.ts";
 import type { Controls } from "../routes/controls.ts";
 import { longestStrangersBody } from "../world/journal.ts";
@@ -59,8 +59,8 @@ export async function respond(served: Served, request: IncomingMessage, response
 	if (body === undefined) return refuseLength(response);
 	let reply = sandbox.answer({ method, target: targetIn(url), headers, body });
 	while (isLater(reply)) {
-		const { waitMs, resume } = reply;
-		if (!(await waited(response, waitMs))) return;
+		const { resume, abandon } = reply;
+		if (!(await waited(response, reply))) return abandon?.();
 		reply = resume();
 	}
 	write(response, reply);
@@ -97,9 +97,11 @@ function write(response: ServerResponse, { status, headers, body, cut }: Answer)
 }
 
 /** False when the caller went away meanwhile. */
-function waited(response: ServerResponse, ms: number): Promise<boolean> {
+function waited(response: ServerResponse, { waitMs, until }: Later): Promise<boolean> {
 	return new Promise((resolve) => {
-		const timer = setTimeout(() => resolve(!response.destroyed), ms);
+		const end = (): void => resolve(!response.destroyed);
+		const timer = until ? undefined : setTimeout(end, waitMs);
+		until?.then(end);
 		response.once("close", () => {
 			clearTimeout(timer);
 			resolve(false);

@@ -21,8 +21,14 @@ export function createFetch(baseUrl: string, answer: (call: Call) => Reply): typ
 		if (signal?.aborted) throw signal.reason;
 		let reply = answer({ ...call, target: targetOf(baseUrl, asked.url) });
 		while (isLater(reply)) {
-			await holdBack(waiting, asked, reply.waitMs);
-			reply = reply.resume();
+			const { waitMs, until, resume, abandon } = reply;
+			try {
+				await (until ? holdBack(waiting, asked, undefined, until) : holdBack(waiting, asked, waitMs));
+			} catch (error) {
+				abandon?.();
+				throw error;
+			}
+			reply = resume();
 		}
 		if (reply.cut === "reset") throw failure("read ECONNRESET", "ECONNRESET", "read");
 		if (reply.cut === "hang") await holdBack(waiting, asked);
@@ -84,8 +90,8 @@ const trimmed = (value: string): string => /[^\t\n\r ](?:.*[^\t\n\r ])?/s.exec(v
 
 type Waiting = Set<() => Asked>;
 
-/** Waits, or for ever; rejects as fetch does when the signal aborts. */
-function holdBack(waiting: Waiting, asked: Asked, ms?: number): Promise<void> {
+/** Waits for a time or until something, or for ever; rejects as fetch does when the signal aborts. */
+function holdBack(waiting: Waiting, asked: Asked, ms?: number, until?: Promise<void>): Promise<void> {
 	const { signal } = asked;
 	return new Promise((resolve, reject) => {
 		const held = () => asked;
@@ -99,6 +105,7 @@ function holdBack(waiting: Waiting, asked: Asked, ms?: number): Promise<void> {
 		const timer = ms === undefined ? undefined : setTimeout(finish, ms);
 		if (signal?.aborted) return finish();
 		waiting.add(held);
+		until?.then(finish);
 		signal?.addEventListener("abort", finish);
 	});
 }

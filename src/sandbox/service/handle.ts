@@ -1,8 +1,9 @@
 import { operationTable } from "../../../generated/operations.ts";
 import contract from "../../../openapi.json" with { type: "json" };
-import { type Answer, type Call, decoded, isLater, type Reply } from "../base/call.ts";
+import { type Answer, type Call, decoded, isLater, type Later, type Reply } from "../base/call.ts";
 import { phoneFrom } from "../base/contract.ts";
 import { eightDigits } from "../base/derived.ts";
+import { type Breakpoint, takeBreakpoint, type Waiting } from "../world/breakpoint.ts";
 import type { EventFault, EventStamp, SandboxEvent } from "../world/event.ts";
 import { type Fault, type FaultTarget, takeFault } from "../world/fault.ts";
 import { interrupt } from "../world/interruptions.ts";
@@ -66,6 +67,7 @@ export function handle(world: World, call: Call): Reply {
 		key: keyOf(world, key, call.headers.authorization),
 		status: null,
 		explanation: null,
+		decision: null,
 		correlationId: `sandbox-${eightDigits(next(world, "request"))}`, // R3: what a client sends is not echoed
 		at: world.now,
 	};
@@ -82,12 +84,24 @@ function record(world: World, exchange: Exchange, act: () => Reply): Reply {
 		const reply = act();
 		if (isLater(reply)) {
 			const resume = (): Reply => (world.era === era ? record(world, exchange, reply.resume) : lost);
-			return { waitMs: reply.waitMs, resume };
+			const { until, abandon } = reply;
+			if (!until) return { waitMs: reply.waitMs, resume };
+			const end = (): void => {
+				if (world.era === era && abandon) record(world, exchange, () => giveUp(entry, abandon));
+			};
+			return { waitMs: reply.waitMs, until, resume, abandon: end };
 		}
 		entry.status = reply.cut === "reset" || reply.cut === "hang" ? null : reply.status;
 		noteRequest(world, exchange, reply);
 		return reply;
 	});
+}
+
+/** The caller of a request went away while it waited at a breakpoint. */
+function giveUp(entry: Entry, abandon: () => void): Answer {
+	abandon();
+	explain(entry, "The caller gave up while a breakpoint held the request, so the operation did not run.");
+	return lost;
 }
 
 /** The reply to a request that had not run yet when a reset, restore or import replaced the world that it would act on. */
@@ -108,7 +122,9 @@ function admit(world: World, call: Call, key: Key | undefined, exchange: Exchang
 	if (scope !== null && !key.scopes.includes(scope))
 		return refuse(world, entry, lacksScope(scope, explainScope(key, route.operation, scope)));
 	const query = new URLSearchParams(entry.query);
-	const admitted: Admitted = { world, key, phone: route.phone, query, headers: call.headers, body: call.body };
+	const { headers, body } = call;
+	const decide: Admitted["decide"] = (decision) => (entry.decision = decision);
+	const admitted: Admitted = { world, key, phone: route.phone, query, headers, body, decide };
 	const act = actOf(operation, admitted, route.agencyId);
 	if (!act) return refuse(world, entry, forbidden(explainAgency(world, key, agencyIn(world, route.agencyId))));
 	if (route.phone.includes("+")) noteViolation(world, entry, literalPlus);
@@ -134,7 +150,7 @@ function perform(world: World, exchange: Exchange, route: Route, act: () => obje
 		explain(entry, explainFault(fault));
 		world.events.add({ type: "fault.hit", fault: exchange.fault, operation });
 	};
-	const run = (): Reply => {
+	const run = (own: Fault | null): Reply => {
 		interrupt(world.interruptions, operation, "before");
 		if (world.era !== era) {
 			explain(entry, "The sandbox was reset, restored or imported meanwhile, so this request has no answer.");
@@ -142,16 +158,64 @@ function perform(world: World, exchange: Exchange, route: Route, act: () => obje
 		}
 		const answer = answerTo(world, exchange, act());
 		interrupt(world.interruptions, operation, "after");
-		const fault = takeFault(world.faults, target, "after", (effect) => canSpoil(effect, needed, answer));
+		const can = (effect: Fault["effect"]): boolean => canSpoil(effect, needed, answer);
+		const isOwn = own?.phase === "after" && can(own.effect);
+		const fault = isOwn ? own : takeFault(world.faults, target, "after", can);
 		if (!fault) return answer;
 		hit(fault);
 		return delay(fault, () => spoil(fault.effect, needed, answer));
 	};
-	const fault = takeFault(world.faults, target, "before");
-	if (!fault) return run();
-	hit(fault);
-	const nothing: Answer = { status: 200, headers: headersOf(entry), body: "{}" };
-	return delay(fault, () => (fault.effect.kind === "latency" ? run() : spoil(fault.effect, needed, nothing)));
+	/** `own` is the fault with which a request that waited at a breakpoint continues. */
+	const proceed = (own: Fault | null): Reply => {
+		const fault = own?.phase === "before" ? own : takeFault(world.faults, target, "before");
+		if (!fault) return run(own);
+		hit(fault);
+		const nothing: Answer = { status: 200, headers: headersOf(entry), body: "{}" };
+		return delay(fault, () => (fault.effect.kind === "latency" ? run(own) : spoil(fault.effect, needed, nothing)));
+	};
+	const breakpoint = takeBreakpoint(world.breakpoints, target);
+	return breakpoint ? hold(world, entry, target, breakpoint, proceed) : proceed(null);
+}
+
+/** How often a caller asks that does not know of `until`. */
+const askEveryMs = 100;
+
+/** Lets a request wait until somebody lets it through. */
+function hold(
+	{ breakpoints, events }: World,
+	{ correlationId, method, path, query, text, at }: Entry,
+	target: FaultTarget,
+	{ id }: Breakpoint,
+	proceed: (own: Fault | null) => Reply,
+): Later {
+	let verdict: { readonly fault: Fault | null } | undefined;
+	let end: () => void = () => undefined;
+	const until = new Promise<void>((resolve) => (end = resolve));
+	const waiting: Waiting = {
+		correlationId,
+		breakpointId: id,
+		target: { operation: target.operation, agencyId: target.agencyId, contact: target.contact },
+		method,
+		path,
+		query,
+		text,
+		at,
+		realAt: Date.now(),
+		release(fault) {
+			verdict = { fault };
+			end();
+		},
+	};
+	breakpoints.waiting.set(correlationId, waiting);
+	events.add({ type: "request.held", breakpointId: String(id), operation: target.operation });
+	for (const hear of [...breakpoints.listeners]) hear(waiting);
+	const later: Later = {
+		waitMs: askEveryMs,
+		until,
+		resume: () => (verdict ? proceed(verdict.fault) : later),
+		abandon: () => void breakpoints.waiting.delete(correlationId),
+	};
+	return later;
 }
 
 function answerTo(world: World, exchange: Exchange, outcome: object | Refusal): Answer {
@@ -246,7 +310,7 @@ function noteRequest(world: World, { entry, fault, outcome, startedAt }: Exchang
 // One literal, because a log is read event by event, and joining two objects took most of the time.
 function requestEvent(
 	stamp: EventStamp,
-	{ operation, method, path, query, text, status, explanation, key, headers }: Omit<Entry, "authorization">,
+	{ operation, method, path, query, text, status, explanation, decision, key, headers }: Omit<Entry, "authorization">,
 	fault: EventFault | null,
 	answer: unknown,
 	ms: number,
@@ -268,6 +332,7 @@ function requestEvent(
 		body,
 		status,
 		explanation,
+		decision,
 		answer,
 		ms,
 		fault,

@@ -1,6 +1,7 @@
 import { operationTable } from "../../../generated/operations.ts";
 import type { Call } from "../base/call.ts";
 import { isOperationId, type OperationId } from "../base/contract.ts";
+import type { SendDecision } from "../world/decision.ts";
 import type { Agency, Key, Scope, World } from "../world/world.ts";
 import { get, list, listMessages, lookup } from "./conversations.ts";
 import { getMe } from "./me.ts";
@@ -20,6 +21,8 @@ export interface Admitted {
 	readonly query: URLSearchParams;
 	readonly headers: Call["headers"];
 	readonly body: Call["body"];
+	/** Takes what decided a send. */
+	readonly decide: (decision: SendDecision) => void;
 }
 
 type Outcome = object | Refusal;
@@ -70,8 +73,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
 	"messages.send": {
 		scope: "messages:write",
 		needed: "queued",
-		ofAgency: ({ world, headers, body }, agency) =>
-			unlessRefused(sendInput(headers, body), (input) => send(world, agency, input)),
+		ofAgency: ({ world, headers, body, decide }, agency) =>
+			unlessRefused(sendInput(headers, body), (input) => send(world, agency, input, decide)),
 	},
 };
 

@@ -116,8 +116,8 @@ async function answered(world: World, call: Call): Promise<SandboxAnswer> {
 	let reply: Reply = handle(world, call);
 	const { correlationId = "" } = world.journal.newest() ?? {};
 	while (isLater(reply)) {
-		const { waitMs, resume } = reply;
-		await new Promise<void>((resolve) => void setTimeout(resolve, waitMs));
+		const { waitMs, until, resume } = reply;
+		await (until ?? new Promise<void>((resolve) => void setTimeout(resolve, waitMs)));
 		reply = resume();
 	}
 	const { status, body, cut = null } = reply;

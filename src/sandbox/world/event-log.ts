@@ -33,9 +33,14 @@ export interface NewRequest {
 	/** How much text it holds beside the answer. */
 	readonly weight: number;
 	readonly answer: { readonly weight: number; readonly value: unknown };
-	/** The event with its stamp. `answer` is null once it is no longer kept. */
+	/** The event with its stamp. `answer` is null once it has been dropped. */
 	build(stamp: EventStamp, answer: unknown): SandboxEvent;
 }
+
+/** An event; of a request only what names it. */
+type NamedEvent =
+	| Exclude<SandboxEvent, { type: "request" }>
+	| Pick<Extract<SandboxEvent, { type: "request" }>, "id" | "type" | "correlationId">;
 
 /** The newest 200,000 events, and at most 32 MiB of their texts, beside 32 MiB of answers. */
 export interface EventLog {
@@ -45,7 +50,11 @@ export interface EventLog {
 	read(wanted: WantedEvents): SandboxEvent[];
 	/** Goes through all events that are kept, the oldest first. They are not to be changed, and their sentences have marks. */
 	each(): Iterable<SandboxEvent>;
+	/** The same, but of requests only what names them, because to build them takes long. */
+	named(): Iterable<NamedEvent>;
 	gone(): Gone;
+	/** The number of the newest event; 0 before the first. */
+	newest(): number;
 	/** Calls `listener` with each event to come. Returns a function that ends this. */
 	subscribe(listener: (event: SandboxEvent) => void): () => void;
 	/**
@@ -65,6 +74,7 @@ interface Kept {
 	readonly id: number;
 	readonly weight: number;
 	readonly isRequest: boolean;
+	readonly correlationId: string | null;
 	answer: NewRequest["answer"] | null;
 	isAnswerGone?: boolean;
 	build(answer: unknown): SandboxEvent;
@@ -75,7 +85,7 @@ const weight = 32 * 2 ** 20;
 const weightOfAnswers = 32 * 2 ** 20;
 const tickMs = 1_000;
 
-/** An event with the answer that is left of it. Nobody may change it, because answers share their rows. */
+/** An event with the answer that is left of it. Do not change it, because answers share their rows. */
 const built = ({ build, answer }: Kept): SandboxEvent => build(answer?.value ?? null);
 
 /** An event as others get it: their own, and without marks. */
@@ -90,11 +100,18 @@ function shown(event: SandboxEvent): SandboxEvent {
 	};
 }
 
-/** `changed` is called with each event but those of requests, also while events are silent. */
-export function createEventLog(now: () => number, changed: () => void): EventLog {
+/** Who wants to know of changes. */
+export interface Watcher {
+	/** Called with each event but those of requests, also while events are silent. */
+	changed(event: NewEvent): void;
+	/** Called when all that belongs together has happened. */
+	stepped(): void;
+}
+
+export function createEventLog(now: () => number, { changed, stepped }: Watcher): EventLog {
 	let goneRequests = 0;
 	let goneAnswers = 0;
-	// Answers are the first to be forgotten: what happened is told by the events, and most of their texts are answers.
+	// Answers are the first to be forgotten: the events say what happened, and most of their size is answers.
 	const answers = createBounded<Kept>({
 		atMost,
 		weight: weightOfAnswers,
@@ -127,12 +144,15 @@ export function createEventLog(now: () => number, changed: () => void): EventLog
 
 	const deliver = (): void => {
 		if (depth > 0) return;
+		stepped();
+		if (waiting.length === 0) return;
 		depth++; // An event that a listener causes is delivered after the one that the listener was called with.
 		for (let event = waiting.shift(); event; event = waiting.shift()) {
 			const read = shown(built(event));
 			for (const listener of listeners) call(listener, read);
 		}
 		depth--;
+		stepped();
 	};
 	const stamp = (): EventStamp => ({ id: ++last, at: iso(now()), realAt: iso(Date.now()), correlationId: cause });
 	const store = (event: Kept): void => {
@@ -141,14 +161,14 @@ export function createEventLog(now: () => number, changed: () => void): EventLog
 	};
 	const keep = (event: Kept): void => {
 		store(event);
-		if (listeners.size === 0) return;
-		waiting.push(event);
+		if (listeners.size > 0) waiting.push(event);
 		deliver();
 	};
 	const plain = (event: SandboxEvent): Kept => ({
 		id: event.id,
 		weight: weightOf(event),
 		isRequest: false,
+		correlationId: event.correlationId,
 		answer: null,
 		build: () => event,
 	});
@@ -160,7 +180,7 @@ export function createEventLog(now: () => number, changed: () => void): EventLog
 	};
 	return {
 		add(event) {
-			changed();
+			changed(event);
 			if (silent) return;
 			if (event.type === "clock.moved" && isTick(event)) {
 				const from = tick?.id === last ? tick.from : event.from;
@@ -177,6 +197,7 @@ export function createEventLog(now: () => number, changed: () => void): EventLog
 				id: own.id,
 				weight,
 				isRequest: true,
+				correlationId: own.correlationId,
 				answer: isEmpty ? null : answer,
 				build: (left) => build(own, left),
 			});
@@ -189,6 +210,14 @@ export function createEventLog(now: () => number, changed: () => void): EventLog
 		},
 		*each() {
 			for (const event of kept.items()) yield built(event);
+		},
+		newest: () => last,
+		*named() {
+			for (const event of kept.items()) {
+				const { id, correlationId } = event;
+				const whole = event.isRequest ? undefined : built(event);
+				yield whole && whole.type !== "request" ? whole : { id, type: "request", correlationId };
+			}
 		},
 		gone: () => ({ events: kept.dropped, requests: goneRequests, answers: goneAnswers }),
 		subscribe(listener) {
@@ -228,7 +257,9 @@ export function createEventLog(now: () => number, changed: () => void): EventLog
 					const text = JSON.stringify(value ?? null);
 					const answer = value === null ? null : { weight: text.length, value };
 					const weight = JSON.stringify(rest).length;
-					store({ id: event.id, weight, isRequest: true, answer, build: (left) => ({ ...rest, answer: left }) });
+					const { id, correlationId } = event;
+					const build: Kept["build"] = (left) => ({ ...rest, answer: left });
+					store({ id, weight, isRequest: true, correlationId, answer, build });
 				}
 				last = event.id;
 			}
@@ -248,7 +279,8 @@ function firstFrom(items: Bounded<Kept>, id: number): number {
 	return low;
 }
 
-const isTick = ({ from, to }: { readonly from: string; readonly to: string }): boolean =>
+/** Whether the clock moved by less than a second, as it does where it follows real time. */
+export const isTick = ({ from, to }: { readonly from: string; readonly to: string }): boolean =>
 	Date.parse(to) - Date.parse(from) < tickMs;
 
 const weightOf = (event: SandboxEvent): number =>

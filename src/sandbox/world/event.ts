@@ -1,4 +1,5 @@
 import type { OperationId } from "../base/contract.ts";
+import type { SendDecision } from "./decision.ts";
 import type { FaultKind } from "./fault.ts";
 import type { RequestKey } from "./journal.ts";
 
@@ -178,6 +179,11 @@ interface OfFault {
 	readonly fault: EventFault;
 }
 
+interface OfBreakpoint {
+	/** The id of the breakpoint, as in `breakpoints.list()`. */
+	readonly breakpointId: string;
+}
+
 interface OfRequest {
 	/** The HTTP method, as it came. */
 	readonly method: string;
@@ -216,6 +222,22 @@ export interface SandboxWideEvents {
 		/** The operation of the request. */
 		readonly operation: OperationId;
 	};
+	/** A breakpoint was added. */
+	"breakpoint.added": OfBreakpoint;
+	/** A breakpoint was removed before it had held as many requests as it was to. */
+	"breakpoint.removed": OfBreakpoint;
+	/** A request waits at a breakpoint, before its operation runs; `correlationId` names it. */
+	"request.held": OfBreakpoint & {
+		/** The operation of the request. */
+		readonly operation: OperationId;
+	};
+	/** A request that waited continues. If its caller gives up, this event doesn't come. */
+	"request.resumed": {
+		/** The fault with which it continues; null if it is carried out as it came. */
+		readonly kind: FaultKind | null;
+		/** Whether that fault hits before the operation runs or after; null without one. */
+		readonly phase: "before" | "after" | null;
+	};
 	/** A request was answered, or a fault left it without an answer. */
 	request: OfRequest & {
 		/** Null for openapi.json and for paths that the service lacks. */
@@ -232,6 +254,8 @@ export interface SandboxWideEvents {
 		readonly status: number | null;
 		/** Why it was refused, or how a fault changed the answer; null for any other request. */
 		readonly explanation: string | null;
+		/** What decided a send, and by which rule; null for any other request, and for one that was never examined. */
+		readonly decision: SendDecision | null;
 		/** The answer's body: as JSON when it is JSON, else as text; null without one. */
 		readonly answer: unknown;
 		/** Real milliseconds from request to answer. */

@@ -145,15 +145,18 @@ const kindRule = rule(
 	},
 );
 
-const isTimes = (times: unknown): boolean =>
-	times === Number.POSITIVE_INFINITY || (Number.isSafeInteger(times) && Number(times) >= 1);
+/** How often something is to happen. */
+export const timesRule: Schema<number> = rule(
+	(times) => times === Number.POSITIVE_INFINITY || (Number.isSafeInteger(times) && Number(times) >= 1),
+	"must be a whole number, at least 1, or Infinity",
+);
 
 const optionsWith = (effect: AnySchema): Schema<unknown> =>
 	fields<FaultOptions>({
 		operation: optional(operationRule),
 		agencyId: optional(aString),
 		contact: optional(anything), // phoneOf says what it may be
-		times: optional(rule(isTimes, "must be a whole number, at least 1, or Infinity")),
+		times: optional(timesRule),
 		skip: optional(wholeFrom(0)),
 		phase: optional(oneOf(...faultPhases)),
 		effect,
@@ -188,33 +191,38 @@ export const faultRule = fields<Fault>({
 type Whose = Pick<Fault, "agencyId" | "contact">;
 
 /** A fault as a control describes it, with everything settled. `whose` says who the options name. */
-export function faultFrom(id: number, options: FaultOptions, whose: (options: FaultOptions) => Whose): Fault {
+export function faultFrom(
+	id: number,
+	options: FaultOptions,
+	whose: (options: FaultOptions) => Whose,
+	control = "faults.add",
+): Fault {
 	const isObject = isRecord(Object(options).effect);
-	assertValid("faults.add", options, isObject ? optionsRules.object : optionsRules.kind);
-	const effect = effectFrom(options.effect);
+	assertValid(control, options, isObject ? optionsRules.object : optionsRules.kind);
+	const effect = effectFrom(options.effect, control);
 	const { operation = null, times = 1, skip = 0, phase = effect.field === null ? "before" : "after" } = options;
 	if (effect.field !== null && phase === "before")
-		throw new TypeError('faults.add: phase must be "after" with a field: there is no answer before.');
+		throw new TypeError(`${control}: phase must be "after" with a field: there is no answer before.`);
 	const remaining = times === Number.POSITIVE_INFINITY ? null : times;
 	return { id, operation, ...whose(options), phase, effect, skip, hits: 0, remaining };
 }
 
-function effectFrom(given: FaultOptions["effect"]): Effect {
+function effectFrom(given: FaultOptions["effect"], control: string): Effect {
 	const effect: FaultEffect = typeof given === "string" ? { kind: given } : given;
 	const waits = effect.latencyMs ?? effect.latency;
 	const { body = null, contentType = null } = effect;
 	const { status = null, retryAfter = null, field = null, location = "https://elsewhere.invalid/" } = effect;
 	const kind = effect.kind ?? (status === null && waits !== undefined ? "latency" : "status");
 	if (kind === "status" && status === null)
-		throw new TypeError("faults.add: effect must have a status or a kind: { status: 503 }.");
+		throw new TypeError(`${control}: effect must have a status or a kind: { status: 503 }.`);
 	if (field !== null && kind !== "missing-field")
-		throw new TypeError(`faults.add: effect.field is for missing-field, not for ${kind}.`);
+		throw new TypeError(`${control}: effect.field is for missing-field, not for ${kind}.`);
 	for (const [name, value] of Object.entries({ body, contentType }))
 		if (value !== null && kind !== "html")
-			throw new TypeError(`faults.add: effect.${name} is for html, not for ${kind}.`);
+			throw new TypeError(`${control}: effect.${name} is for html, not for ${kind}.`);
 	if (status !== null && (kind === "reset" || kind === "hang" || kind === "latency"))
 		throw new TypeError(
-			`faults.add: effect.status is not for ${kind}. A late answer is { status: 503, latencyMs: 250 }.`,
+			`${control}: effect.status is not for ${kind}. A late answer is { status: 503, latencyMs: 250 }.`,
 		);
 	const latencyMs = waits ?? (kind === "latency" ? 100 : 0);
 	const after = retryAfter === null ? null : String(retryAfter);
@@ -226,8 +234,18 @@ export interface FaultTarget {
 	readonly operation: OperationId;
 	/** Empty for an operation of no agency. */
 	readonly agencyId: string;
-	/** The contact that it is about, E.164; null for one about nobody. */
+	/** The contact that it is about, E.164; null if it is about no contact. */
 	readonly contact: string | null;
+}
+
+/** Whether a fault or a breakpoint is for such a request. */
+export function meets(
+	{ operation, agencyId, contact }: Whose & Pick<Fault, "operation">,
+	target: FaultTarget,
+): boolean {
+	if (operation !== null && operation !== target.operation) return false;
+	if (agencyId && agencyId !== target.agencyId) return false;
+	return !contact || contact === target.contact;
 }
 
 /** The fault that hits this request, if any: the first one in order of creation that can; its count goes down. */
@@ -239,10 +257,7 @@ export function takeFault(
 ): Fault | undefined {
 	for (const fault of faults) {
 		if (fault.phase !== phase || fault.remaining === 0) continue;
-		if (fault.operation !== null && fault.operation !== target.operation) continue;
-		if (fault.agencyId && fault.agencyId !== target.agencyId) continue;
-		if (fault.contact && fault.contact !== target.contact) continue;
-		if (!can(fault.effect)) continue;
+		if (!meets(fault, target) || !can(fault.effect)) continue;
 		if (fault.skip > 0) {
 			fault.skip--;
 			continue;

@@ -1,6 +1,7 @@
 import { createBounded } from "../base/bounded.ts";
 import type { OperationId } from "../base/contract.ts";
 import { withoutMarks } from "../base/own.ts";
+import type { SendDecision } from "./decision.ts";
 import { iso } from "./instant.ts";
 
 /** A request as the sandbox saw it. */
@@ -31,6 +32,11 @@ export interface RecordedRequest {
 	 * any other request.
 	 */
 	readonly explanation: string | null;
+	/**
+	 * What decided a send: the window, consent, the AI, the text that was held, and the rule. Null for any other request, and
+	 * for a send that was refused or lost before it was looked at.
+	 */
+	readonly decision: SendDecision | null;
 	/** `X-Correlation-Id` of its answer. */
 	readonly correlationId: string;
 	/** The sandbox's time. */
@@ -78,6 +84,7 @@ export interface Entry {
 	readonly key: RequestKey;
 	status: number | null;
 	explanation: string | null;
+	decision: SendDecision | null;
 }
 
 /** A held text that is never sent, because a send of the client took its place. */
@@ -177,6 +184,7 @@ function recorded({ text, at, authorization: _, key, explanation, ...entry }: En
 		keyId: key.state === "valid" ? key.id : null,
 		body: jsonOrText(text),
 		explanation: explanation === null ? null : withoutMarks(explanation),
+		decision: structuredClone(entry.decision),
 		at: iso(at),
 	};
 }

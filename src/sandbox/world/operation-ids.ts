@@ -15,6 +15,7 @@ export function recallOperation(world: World, key: string): Operation | undefine
 	const ttl = world.policy.operationIdTtlHours;
 	if (!operation || ttl === null || world.now < operation.at + ttl * hourMs) return operation;
 	world.operations.delete(key);
+	world.history.operated(key);
 	world.journal.forgotten(key);
 	return undefined;
 }
@@ -22,6 +23,7 @@ export function recallOperation(world: World, key: string): Operation | undefine
 /** Takes the id for a send that is about to happen. */
 export function takeOperation(world: World, key: string, payload: string): void {
 	world.operations.set(key, { payload, at: world.now, fate: { state: "taken" } });
+	world.history.operated(key);
 }
 
 /**
@@ -32,8 +34,9 @@ export function settleOperation(world: World, key: string | null, fate: Fate, qu
 	const operation = key === null ? undefined : world.operations.get(key);
 	if (key === null || !operation) return;
 	const { fate: before } = operation;
-	if (before.state === "taken" || (before.state === "held" && before.queueId === queueId))
-		world.operations.set(key, { ...operation, fate });
+	if (before.state !== "taken" && (before.state !== "held" || before.queueId !== queueId)) return;
+	world.operations.set(key, { ...operation, fate });
+	world.history.operated(key);
 }
 
 /** Notes that a held text is never sent. */
