@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { type AgencyClient, createClient, isPartnerError, type Message } from "messaging-conversations";
 import type { BugFile } from "../sandbox/index.ts";
+import { isWanted } from "./ask.ts";
 import { bugOf, type Captured } from "./capture/bug.ts";
 import { connectionHelp, connectionOptions, readConnection } from "./connection.ts";
 import { counted } from "./doctor/check.ts";
@@ -56,7 +57,7 @@ async function run(args: string[], host: Host): Promise<number> {
 	const bug = bugOf(captured);
 	const columns = Math.min(lookOf(host).columns(), mostColumns);
 	for (const text of summaryOf(captured, out)) for (const line of wrapped(text, columns)) host.print(line);
-	if (!yes && !(await isWanted(host))) {
+	if (!yes && !(await isWanted(host, "Write it?", "writes the file"))) {
 		host.print("Nothing was written.");
 		return 1;
 	}
@@ -109,22 +110,6 @@ function summaryOf({ conversation, messages, now }: Captured, out: string): stri
 		"Lengths and times are still pseudonymous data of a person. Treat the file as such, and delete it when the bug is fixed.",
 		"",
 	];
-}
-
-/** Asks for a key. Where nobody can press one, --yes is needed. */
-function isWanted(host: Host): Promise<boolean> {
-	return new Promise((resolve, reject) => {
-		const stop = host.onKeys((key) => {
-			stop?.();
-			resolve(key === "y" || key === "Y");
-		});
-		if (!stop) return reject(new UsageError("Nobody can be asked here. --yes writes the file without a question."));
-		host.onStop(() => {
-			stop();
-			resolve(false);
-		});
-		host.print("Write it? Press y, or any other key to leave it.");
-	});
 }
 
 function write(file: string, bug: BugFile): void {

@@ -6,6 +6,8 @@ import { commonOptions, type Option, type Options, refuseOther, table, UsageErro
 interface Completed {
 	readonly summary: string;
 	readonly options: Options;
+	/** What it does, each with options of its own. The name of one follows the command. */
+	readonly actions?: ReadonlyMap<string, Completed>;
 }
 
 /** A word that can be completed at the cursor. */
@@ -145,6 +147,7 @@ function candidates(commands: ReadonlyMap<string, Completed>, words: readonly st
 	if (name === "completion") return shells.map((word) => ({ word, help: `The script of ${word}.` }));
 	const command = commands.get(name);
 	if (!command) return [];
+	if (command.actions) return candidates(command.actions, args);
 	const options: Options = { ...command.options, ...commonOptions };
 	const [, inline] = /^--([\w-]+)=/.exec(current) ?? [];
 	if (inline !== undefined) return valuesOf(options[inline], `--${inline}=`);

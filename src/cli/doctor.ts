@@ -21,15 +21,20 @@ const options = {
 
 const usage = {
 	command: "doctor",
-	about: `Finds out why nothing works: settings, network, certificate, clock, key, agencies, contract.
+	about: `Diagnoses connection and configuration problems: settings, network, certificate, clock, key, agencies, contract.
 It only reads. What it prints holds no key, no phone number and no name of a person.`,
 	options,
 	notes: `${connectionHelp}
 
-Exit status: 0 all is well, 1 it works and something is to be mended, 2 it cannot work.`,
+Exit status: 0 all is well, 1 it works and some checks need attention, 2 it cannot work.`,
 };
 
-export const doctorCommand = { summary: "Finds out why nothing works. It only reads.", failure: 2, options, run };
+export const doctorCommand = {
+	summary: "Diagnoses connection and configuration problems. It only reads.",
+	failure: 2,
+	options,
+	run,
+};
 
 async function run(args: string[], host: Host): Promise<number> {
 	const values = readOptions(usage, args, host);

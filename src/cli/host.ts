@@ -5,6 +5,8 @@ import { onParentEnd } from "./parent.ts";
 /** What a command uses of the process that it runs in. A test passes its own, and runs a command without a process. */
 export interface Host {
 	readonly env: Readonly<NodeJS.Dict<string>>;
+	/** The folder in which it was started. */
+	readonly cwd: string;
 	readonly terminal: Pick<NodeJS.WriteStream, "isTTY" | "columns">;
 	readonly fetch: typeof fetch;
 	/** Prints a line on stdout. */
@@ -24,6 +26,7 @@ export interface Host {
 /** The process itself. */
 export const processHost: Host = {
 	env: process.env,
+	cwd: process.cwd(),
 	terminal: process.stdout,
 	fetch: (input, init) => globalThis.fetch(input, init),
 	print: (line) => console.log(line),

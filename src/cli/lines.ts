@@ -1,5 +1,5 @@
 import { masked } from "../sandbox/base/mask.ts";
-import type { Sandbox, SandboxEvent } from "../sandbox/index.ts";
+import type { Sandbox, SandboxEvent, SendDecision } from "../sandbox/index.ts";
 import { type Colour, coloured, type Look, wrapped } from "./look.ts";
 import { createDateLine, printable } from "./text.ts";
 
@@ -29,10 +29,8 @@ export function printEvents(sandbox: Sandbox, look: Look, print: (line: string) 
 	};
 	/** The consequences of the request that is being answered. */
 	let consequences: string[] = [];
-	/** Whether it sent a text, held one, or put one in the place of another. */
-	let hasText = false;
 	const tellRequest = (event: Request): void => {
-		const { operation, status, explanation, path, keyId } = event;
+		const { operation, status, explanation, decision, path, keyId } = event;
 		const isQuiet =
 			explanation === null && consequences.length === 0 && status === 200 && operation !== "messages.send";
 		const poll = isQuiet ? JSON.stringify([operation, path, keyId, dayOf(event)]) : undefined;
@@ -40,22 +38,24 @@ export function printEvents(sandbox: Sandbox, look: Look, print: (line: string) 
 		if (before) return void Object.assign(before, { last: event, further: before.further + 1 });
 		if (poll === undefined || [...polls.values()].some(({ last }) => dayOf(last) !== dayOf(event))) endPolls();
 		if (poll !== undefined) polls.set(poll, { last: event, further: 0 });
-		const isRepeat = operation === "messages.send" && status === 200 && !hasText && event.fault === null;
 		const more = [
 			...(explanation === null ? [] : [printable(explanation)]),
-			...(isRepeat ? ["a repeat of an earlier send: nothing was sent again"] : []),
+			...(decision && isSurprising(decision) ? [`${decision.reason} (${decision.rule})`] : []),
 			...consequences,
 		];
 		tell(event, "  ", requestLine(event, look), more);
 	};
 	const stop = sandbox.subscribe((event) => {
+		if (event.type === "request.held") {
+			endPolls();
+			tell(event, "  ", `${event.operation}  waits at a breakpoint`);
+			return;
+		}
 		if (event.type === "request") {
 			tellRequest(event);
 			consequences = [];
-			hasText = false;
 			return;
 		}
-		if (event.correlationId !== null && event.type.startsWith("text.")) hasText = true;
 		const whole = consequenceOf(event);
 		if (whole === undefined) return;
 		const words = printable(masked(whole));
@@ -70,6 +70,10 @@ export function printEvents(sandbox: Sandbox, look: Look, print: (line: string) 
 		endPolls();
 	};
 }
+
+/** Whether a reader would take the answer for something else: a repeat has the answer of a send, and a "No" opens the window. */
+const isSurprising = ({ outcome, window }: SendDecision): boolean =>
+	outcome === "repeat" || (window.open && window.openedBy === "declined");
 
 const indent = " ".repeat(9);
 

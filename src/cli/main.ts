@@ -5,6 +5,7 @@ import { doctorCommand } from "./doctor.ts";
 import type { Host } from "./host.ts";
 import { lookOf, mostColumns, wrapped } from "./look.ts";
 import { type Options, refuseUnknownCommand, table, UsageError } from "./options.ts";
+import { outboxCommand } from "./outbox.ts";
 import { sandboxCommand } from "./sandbox.ts";
 import { tailCommand } from "./tail.ts";
 import { printable } from "./text.ts";
@@ -23,6 +24,7 @@ const commands = new Map<string, Command>([
 	["sandbox", sandboxCommand],
 	["doctor", doctorCommand],
 	["tail", tailCommand],
+	["outbox", outboxCommand],
 	["capture", captureCommand],
 ]);
 commands.set("completion", completionOf(commands));

@@ -28,8 +28,8 @@ export interface Usage {
 	readonly command: string;
 	readonly about: string;
 	readonly options: Options;
-	/** A file that may follow the command. */
-	readonly file?: { readonly value: string; readonly help: string };
+	/** A file, or another word, that may follow the command. */
+	readonly file?: { readonly value: string; readonly help: string; readonly noun?: string };
 	/** What follows the options. */
 	readonly notes?: string;
 }
@@ -61,7 +61,7 @@ export function readOptions<const Own extends Options>(
 	// The word is not quoted, because it may be a key.
 	if (positionals.length > (usage.file ? 1 : 0))
 		throw new UsageError(
-			`${usage.command} takes ${usage.file ? "one file and options" : "options only"}. A key comes from the environment.`,
+			`${usage.command} takes ${usage.file ? `one ${usage.file.noun ?? "file"} and options` : "options only"}. A key comes from the environment.`,
 		);
 	for (const [name, { choices, isFile }] of Object.entries<Option>(options)) {
 		const given: unknown = Object.entries(values).find(([each]) => each === name)?.[1];
@@ -99,6 +99,44 @@ export function refuseUnknownCommand(name: string, commands: readonly string[]):
 	// Quotes only a plain word, because anything else may be a key.
 	const quoted = /^[a-z]{1,20}$/.test(name) ? `"${name}"` : "of this name";
 	throw new UsageError(`There is no command ${quoted}.${didYouMean(name, commands)}`);
+}
+
+/** Refuses an unknown action of a command, and names the nearest known one. */
+export function refuseUnknownAction(command: string, name: string, actions: readonly string[]): never {
+	// Quotes only a plain word, because anything else may be the address of a database.
+	const quoted = /^[a-z]{1,20}$/.test(name) ? `"${name}"` : "of this name";
+	throw new UsageError(`${command} has no action ${quoted}.${didYouMean(name, actions)}`);
+}
+
+/** The help of a command that has actions, each with options of its own. */
+export function helpOfActions(
+	{
+		command,
+		about,
+		actions,
+		notes,
+	}: {
+		readonly command: string;
+		readonly about: string;
+		readonly actions: ReadonlyMap<string, { readonly summary: string }>;
+		readonly notes: string;
+	},
+	columns: number,
+): string {
+	const rows = [...actions].map(([name, { summary }]) => ({ head: `  ${name}`, help: summary }));
+	const usage = `Usage: messaging-conversations ${command} ${[...actions.keys()].join(" | ")} [options]`;
+	const whole = (text: string): string => wrapped(text.replaceAll("\n", " "), columns).join("\n");
+	return `${whole(usage)}
+
+${whole(about)}
+
+Actions:
+${table(rows, columns).join("\n")}
+
+${whole(`messaging-conversations ${command} <action> --help shows the options of an action.`)}
+
+${notes.split("\n\n").map(whole).join("\n\n")}
+`;
 }
 
 /** A question that follows a sentence; empty when no known word is near. */

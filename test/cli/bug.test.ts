@@ -14,6 +14,8 @@ const phone = "+447700900101";
 async function written(): Promise<{ file: string; request: string }> {
 	const sandbox = createSandbox({ scenario: "closed" });
 	const path = `/agencies/${sandbox.agency().id}/messages`;
+	sandbox.history.record();
+	sandbox.agency().contact(phone).writes("Before the mistake");
 	const { correlationId } = await sandbox.request({
 		method: "POST",
 		path,
@@ -38,6 +40,21 @@ test("a bug file opens read-only at its request, and POST continue makes it a wo
 	const headers = { "x-sandbox-token": token };
 	const requests = await (await fetch(`${controlUrl}/requests`, { headers })).json();
 	expect(requests).toMatchObject([{ correlationId: request, status: 200, body: { body: "Would Thursday suit you?" } }]);
+	// The slider's past has come along: the moment before the send.
+	const { first, last } = await (await fetch(`${controlUrl}/history`, { headers })).json();
+	expect(first).toBeLessThan(last);
+	const events: { id: number; correlationId: string | null }[] = await (
+		await fetch(`${controlUrl}/events`, { headers })
+	).json();
+	const wrote = events.filter(({ correlationId }) => correlationId === null).at(-1)?.id;
+	const bodiesAt = async (query: string) => {
+		const state = await (await fetch(`${controlUrl}/conversations/${phone}${query}`, { headers })).json();
+		return state.messages.map(({ body }: { body: string }) => body);
+	};
+	const [now, then] = [await bodiesAt(""), await bodiesAt(`?at=${wrote}`)];
+	expect(then.at(-1)).toBe("Before the mistake");
+	expect(now.slice(0, then.length)).toEqual(then);
+	expect(now.at(-1)).toBe("Would Thursday suit you?");
 	const me = () => fetch(`${baseUrl}/me`, { headers: { authorization: `Bearer ${apiKey}` } });
 	expect((await me()).status).toBe(503);
 	expect((await fetch(`${controlUrl}/continue`, { method: "POST", headers })).status).toBe(200);

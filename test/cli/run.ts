@@ -33,6 +33,7 @@ export function start(
 	env: Record<string, string> = {},
 	fetch = globalThis.fetch,
 	terminal?: Terminal,
+	cwd = process.cwd(),
 ): Running {
 	let [out, err] = ["", ""];
 	const [stopping, closing] = [new AbortController(), new AbortController()];
@@ -40,6 +41,7 @@ export function start(
 	const readers = new Set<(key: string) => void>();
 	const host: Host = {
 		env,
+		cwd,
 		fetch,
 		terminal: { isTTY: terminal !== undefined, columns: terminal?.columns ?? 0 },
 		print: (line) => void (out += `${line}\n`),

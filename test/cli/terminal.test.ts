@@ -197,7 +197,7 @@ async function completed(...words: string[]): Promise<string[]> {
 
 test("completion knows commands, options that are not given yet, and the values of an option", async () => {
 	const both = ["--version", "--help"];
-	expect(await completed("")).toEqual(["sandbox", "doctor", "tail", "capture", "completion", ...both]);
+	expect(await completed("")).toEqual(["sandbox", "doctor", "tail", "outbox", "capture", "completion", ...both]);
 	expect(await completed("d")).toEqual(["doctor"]);
 	expect(await completed("sandpit", "")).toEqual([]);
 	expect(await completed("doctor", "")).toEqual(["--env-file", "--agency", "--json", "--sandbox", ...both]);
@@ -210,6 +210,11 @@ test("completion knows commands, options that are not given yet, and the values 
 	for (const option of ["--state", "--import", "--env-file", "--write-env"])
 		expect(await completed("sandbox", option, "wor")).toEqual([":files"]);
 	expect(await completed("completion", "")).toEqual(["bash", "zsh", "fish"]);
+	const actions = ["health", "list", "explain", "suspend", "resume", "resolve", "restored"];
+	expect(await completed("outbox", "")).toEqual([...actions, ...both]);
+	expect(await completed("outbox", "list", "--state", "u")).toEqual(["unknown"]);
+	expect(await completed("outbox", "resolve", "note-1", "--as=n")).toEqual(["--as=not_sent"]);
+	expect(await completed("outbox", "suspend", "--r")).toEqual(["--reason"]);
 	// bash makes three words of an option with its value, and replaces the last one.
 	expect(await completed("sandbox", "--scenario", "=", "b")).toEqual(["busy"]);
 	expect(await completed("sandbox", "--scenario", "=")).toEqual([...scenarioNames]);
@@ -374,7 +379,33 @@ test("polls are counted and told once, and a repeat of a send says that it is on
 	await send();
 	expect(lines().join("\n")).not.toContain("repeat");
 	await send();
-	expect(lines().at(-1)).toContain("a repeat of an earlier send: nothing was sent again");
+	const said = lines().join(" ").replace(/ +/g, " ");
+	expect(said).toContain("A repeat of an earlier send, whose text went out: nothing was sent again. (R131)");
+});
+
+test("a send after a decline says that the No opened the window, and one at a breakpoint that it waits", async () => {
+	const { lines, baseUrl, control, out } = await started([], wide);
+	const [, key = ""] = /API key\s+(\S+)/.exec(out()) ?? [];
+	const [, agency = ""] = /Agency\s+(\S+)/.exec(out()) ?? [];
+	const send = (body: string) =>
+		fetch(`${baseUrl}/agencies/${agency}/messages`, {
+			method: "POST",
+			headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+			body: JSON.stringify({ to: "+447700900101", body }),
+		});
+	const said = () => lines().join(" ").replace(/ +/g, " ");
+	await send("Thursday?");
+	expect(said()).not.toContain("(R113)");
+	await control("contacts/+447700900101/declines");
+	await send("Friday?");
+	expect(said()).toContain("a “No” opens the window like any other message. So it was sent at once.");
+	expect(said()).toContain("(R112)");
+	await control("breakpoints/add", { operation: "messages.send" });
+	const waiting = send("Saturday?");
+	await expect.poll(said).toContain("messages.send waits at a breakpoint");
+	await control("held/sandbox-00000003/resume");
+	expect((await waiting).status).toBe(200);
+	expect(said()).not.toMatch(/Thursday|Friday|Saturday|\+447700/);
 });
 
 test.each(["tcsh", "ksh", "powershell"])(

@@ -44,7 +44,7 @@ async function checkAgency(
 	return [agency, { id: window, state: "fail", ...explain(detail.error, advice) }];
 }
 
-/** A number for films, which nobody has. It is only looked up. */
+/** A number reserved for films. It is only looked up. */
 const nobody = "+447700900999";
 
 /**

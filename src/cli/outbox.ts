@@ -1,0 +1,410 @@
+import { userInfo } from "node:os";
+import { version } from "../../package.json";
+import { createOperator, type Operator } from "../outbox/operator.ts";
+import { statusOf } from "../outbox/status.ts";
+import type { ListedState, OutboxStore } from "../outbox/store.ts";
+import { isWanted } from "./ask.ts";
+import { readVariables } from "./connection.ts";
+import { counted } from "./doctor/check.ts";
+import { createReport, statusOf as statusOfChecks } from "./doctor/report.ts";
+import type { Host } from "./host.ts";
+import { lookOf, mostColumns, wrapped } from "./look.ts";
+import { helpOfActions, type Options, readOptions, refuseUnknownAction, UsageError } from "./options.ts";
+import { openStore, readable } from "./outbox/database.ts";
+import { checksOf, explainedLines, listedLines, withoutContent } from "./outbox/show.ts";
+import { jsonLine, printable } from "./text.ts";
+
+const common = {
+	database: {
+		type: "string",
+		value: "<address>",
+		help: "The database: postgres://…, mysql://…, libsql://…, or the path of a file of SQLite. Default DATABASE_URL.",
+	},
+	table: {
+		type: "string",
+		value: "<name>",
+		default: "outbox_text",
+		help: "The table of texts. Default outbox_text.",
+	},
+	"env-file": { type: "string", value: "<file>", isFile: true, help: "Reads DATABASE_URL from a file." },
+	json: { type: "boolean", default: false, help: "Prints one line of JSON." },
+} as const satisfies Options;
+
+const agency = { type: "string", value: "<id>", help: "This agency alone. Default everybody." } as const;
+const content = {
+	type: "boolean",
+	default: false,
+	help: "Shows phone numbers and texts.",
+} as const;
+const changing = {
+	by: { type: "string", value: "<name>", help: "Who does it. Default the user of this machine." },
+	yes: { type: "boolean", default: false, help: "Does it without a question." },
+} as const satisfies Options;
+
+const listed: readonly ListedState[] = ["waiting", "sending", "held", "unknown"];
+const isListed = (state: string): state is ListedState => listed.some((each) => each === state);
+
+const health = { ...common } as const satisfies Options;
+const list = {
+	state: {
+		type: "string",
+		value: "<state>",
+		default: "unknown",
+		choices: listed,
+		help: `${listed.join(", ")}. Default unknown.`,
+	},
+	agency: { ...agency, help: "Texts of this agency alone. Default all." },
+	limit: { type: "string", value: "<number>", default: "50", help: "At most this many, from 1 to 1000. Default 50." },
+	"show-content": content,
+	...common,
+} as const satisfies Options;
+const explain = { "show-content": content, ...common } as const satisfies Options;
+const suspend = {
+	agency,
+	reason: { type: "string", value: "<text>", help: "Why, in a line for the people who ask. Needed." },
+	...changing,
+	...common,
+} as const satisfies Options;
+const resume = { agency, yes: changing.yes, ...common } as const satisfies Options;
+const resolve = {
+	as: {
+		type: "string",
+		value: "<outcome>",
+		choices: ["sent", "not_sent"],
+		help: "sent: the contact has it. not_sent: it ends as cancelled, and is never sent again under its id. Needed.",
+	},
+	...changing,
+	...common,
+} as const satisfies Options;
+
+const restored = {
+	"backup-at": {
+		type: "string",
+		value: "<time>",
+		help: "When the backup was made, with its zone, such as 2026-01-05T03:00:00Z. Needed.",
+	},
+	yes: changing.yes,
+	...common,
+} as const satisfies Options;
+
+const about =
+	"Shows and changes the outbox of your project, over the database driver that is installed in this folder.";
+const notes = `The address of the database is best kept in DATABASE_URL, in the environment or in the file of
+--env-file, because a list of processes shows the options of a command. No key is needed: no action sends anything itself.
+
+Exit status: 0 done, or all is well; 1 something needs attention, or nothing was changed; 2 the command cannot run, or
+texts cannot be sent.`;
+
+/** What an action works with. */
+interface Desk {
+	readonly operator: Operator;
+	readonly store: OutboxStore;
+	readonly host: Host;
+	/** Prints a paragraph in the width of the terminal; nothing with --json. */
+	readonly say: (text: string) => void;
+	/** Prints lines as they are; nothing with --json. */
+	readonly print: (lines: readonly string[]) => void;
+	/** Prints a line of JSON, if it was asked for. */
+	readonly tell: (value: unknown) => void;
+	/** Runs something of the database, whose errors must not show its address. */
+	readonly safely: <Result>(act: Promise<Result>) => Promise<Result>;
+}
+
+interface Action {
+	readonly summary: string;
+	readonly options: Options;
+	run(args: string[], host: Host): Promise<number>;
+}
+
+const text = { value: "<id>", help: "The id of the text, as it was given to enqueue.", noun: "id" } as const;
+
+const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
+	[
+		"health",
+		{
+			summary: "Shows workers, what is due, pauses, suspensions, and what needs somebody.",
+			options: health,
+			async run(args, host) {
+				const values = readOptions({ command: "outbox health", about, options: health, notes }, args, host);
+				return values ? withDesk(values, host, showHealth) : 0;
+			},
+		},
+	],
+	[
+		"list",
+		{
+			summary: "Lists unknown texts, or unfinished ones.",
+			options: list,
+			async run(args, host) {
+				const values = readOptions({ command: "outbox list", about, options: list, notes }, args, host);
+				if (!values) return 0;
+				const limit = /^\d{1,4}$/.test(values.limit) ? Number(values.limit) : 0;
+				if (limit < 1 || limit > 1_000) throw new UsageError("--limit must be a number from 1 to 1000.");
+				const state = isListed(values.state) ? values.state : "unknown";
+				const isShown = values["show-content"];
+				return withDesk(values, host, async ({ store, say, print, tell, safely }) => {
+					const rows = await safely(store.list(state, limit, values.agency));
+					print(rows.flatMap((row) => listedLines(row, { isShown, columns: columnsOf(host) })));
+					const more = rows.length === limit ? ", and perhaps more: see --limit" : "";
+					say(`${counted(rows.length, `${state} text`)}${more}.`);
+					const texts = await Promise.all(
+						rows.map(async (row) => ({
+							...withoutContent(await statusOf(row), isShown),
+							...(isShown && { body: row.body }),
+						})),
+					);
+					tell({ texts });
+					return 0;
+				});
+			},
+		},
+	],
+	[
+		"explain",
+		{
+			summary: "Tells the life of a text, and what it waits for.",
+			options: explain,
+			async run(args, host) {
+				const values = readOptions(
+					{ command: "outbox explain", about, options: explain, file: text, notes },
+					args,
+					host,
+				);
+				if (!values) return 0;
+				const id = needed(values.file, "outbox explain needs the id of a text");
+				return withDesk(values, host, (desk) => showText(desk, id, values["show-content"]));
+			},
+		},
+	],
+	[
+		"suspend",
+		{
+			summary: "Stops the sends of an agency, or all of them, until resume.",
+			options: suspend,
+			async run(args, host) {
+				const values = readOptions({ command: "outbox suspend", about, options: suspend, notes }, args, host);
+				if (!values) return 0;
+				const reason = needed(values.reason, "outbox suspend needs --reason");
+				const { agency: agencyId } = values;
+				const by = values.by ?? userName();
+				return withDesk(values, host, async ({ operator, say, tell, safely }) => {
+					const what = agencyId === undefined ? "all sends" : `the sends of ${printable(agencyId)}`;
+					const { texts } = await safely(operator.health());
+					say(
+						`This stops ${what} until resume. ${counted(texts.waiting, "text")} wait in all. Texts expire as always.`,
+					);
+					if (!(await isAllowed(values, host, "Suspend?", "suspends"))) return undone(say);
+					await safely(operator.suspend({ agencyId, reason, by }));
+					say(`Suspended ${what}, by ${by}.`);
+					tell({ suspended: true, agencyId: agencyId ?? null, by });
+					return 0;
+				});
+			},
+		},
+	],
+	[
+		"resume",
+		{
+			summary: "Ends a suspension. Pauses end by themselves.",
+			options: resume,
+			async run(args, host) {
+				const values = readOptions({ command: "outbox resume", about, options: resume, notes }, args, host);
+				if (!values) return 0;
+				const { agency: agencyId } = values;
+				return withDesk(values, host, async ({ operator, say, tell, safely }) => {
+					const what =
+						agencyId === undefined ? "the suspension of everybody" : `the suspension of ${printable(agencyId)}`;
+					say(`This ends ${what}. What is due goes out at once.`);
+					if (!(await isAllowed(values, host, "Resume?", "resumes"))) return undone(say);
+					const isEnded = await safely(operator.resume({ agencyId }));
+					const { suspensions } = await safely(operator.health());
+					say(isEnded ? `Ended ${what}.` : "There was none.");
+					if (suspensions.length > 0)
+						say(`${counted(suspensions.length, "other suspension")} left: see outbox health.`);
+					tell({ resumed: isEnded, agencyId: agencyId ?? null });
+					return 0;
+				});
+			},
+		},
+	],
+	[
+		"resolve",
+		{
+			summary: "Ends an unknown text, after somebody has looked at the conversation.",
+			options: resolve,
+			async run(args, host) {
+				const values = readOptions(
+					{ command: "outbox resolve", about, options: resolve, file: text, notes },
+					args,
+					host,
+				);
+				if (!values) return 0;
+				const id = needed(values.file, "outbox resolve needs the id of a text");
+				const outcome = needed(values.as, "outbox resolve needs --as sent or --as not_sent");
+				const by = values.by ?? userName();
+				return withDesk(values, host, async ({ operator, say, tell, safely }) => {
+					const status = await safely(operator.status(id));
+					if (status?.state !== "unknown") {
+						say(
+							status
+								? `The text is ${status.state}, and not unknown. Nothing was changed.`
+								: "There is no text with this id. Are the database and --table the right ones?",
+						);
+						tell({ resolved: false, state: status?.state ?? null });
+						return 1;
+					}
+					say(
+						outcome === "sent"
+							? "The text becomes sent."
+							: "The text becomes cancelled, and is never sent under its id.",
+					);
+					if (!(await isAllowed(values, host, "Resolve it?", "resolves it"))) return undone(say);
+					const isDone = await safely(operator.resolve(id, outcome === "sent" ? "sent" : "not_sent", { by }));
+					say(isDone ? `Resolved by ${by}.` : "Somebody else was faster.");
+					tell({ resolved: isDone, state: outcome === "sent" ? "sent" : "cancelled" });
+					return isDone ? 0 : 1;
+				});
+			},
+		},
+	],
+	[
+		"restored",
+		{
+			summary: "Declares that the database was restored from a backup, before the workers start.",
+			options: restored,
+			async run(args, host) {
+				const values = readOptions({ command: "outbox restored", about, options: restored, notes }, args, host);
+				if (!values) return 0;
+				const backupAt = needed(values["backup-at"], "outbox restored needs --backup-at");
+				return withDesk(values, host, async ({ operator, say, tell, safely }) => {
+					const { workers } = await safely(operator.health());
+					if (workers.some(({ isAlive, isDrain }) => isAlive && !isDrain)) {
+						say("A worker is running, or was within the last minute. Stop all of them first. Nothing was changed.");
+						tell({ restored: null });
+						return 1;
+					}
+					say("Each unfinished text is looked for in its conversation before it goes out.");
+					if (!(await isAllowed(values, host, "Declare it?", "declares it"))) return undone(say);
+					const count = await safely(operator.restored({ backupAt }));
+					say(
+						`${counted(count, "text")} will be looked for. Now repeat what the backup has lost, and start the workers.`,
+					);
+					tell({ restored: count });
+					return 0;
+				});
+			},
+		},
+	],
+]);
+
+export const outboxCommand = {
+	summary: "Tells why a text was not sent, and stops and resumes sends.",
+	failure: 2,
+	options: {},
+	actions,
+	async run([name, ...args]: string[], host: Host): Promise<number> {
+		if (name === undefined || name === "--help" || name === "-h") {
+			const columns = Math.min(lookOf(host).columns(), mostColumns);
+			host.print(helpOfActions({ command: "outbox", about, actions, notes }, columns));
+			return name === undefined ? 2 : 0;
+		}
+		const action = actions.get(name);
+		if (!action) refuseUnknownAction("outbox", name, [...actions.keys()]);
+		return action.run(args, host);
+	},
+};
+
+function needed(value: string | undefined, what: string): string {
+	if (value === undefined || value.trim() === "") throw new UsageError(`${what}.`);
+	return value;
+}
+
+/** Asks before something is changed, unless --yes is given. */
+async function isAllowed(
+	{ yes, json }: { readonly yes: boolean; readonly json: boolean },
+	host: Host,
+	question: string,
+	what: string,
+): Promise<boolean> {
+	if (yes) return true;
+	if (json) throw new UsageError(`--json asks nothing. --yes ${what} without a question.`);
+	return isWanted(host, question, what);
+}
+
+function undone(say: (text: string) => void): number {
+	say("Nothing was changed.");
+	return 1;
+}
+
+/** The user of this machine, for the record of who did it. */
+function userName(): string {
+	try {
+		return printable(userInfo().username).trim().slice(0, 100) || "unknown";
+	} catch {
+		return "unknown";
+	}
+}
+
+const columnsOf = (host: Host): number => Math.min(lookOf(host).columns(), mostColumns);
+
+interface Place {
+	readonly database?: string | undefined;
+	readonly table: string;
+	readonly "env-file"?: string | undefined;
+	readonly json: boolean;
+}
+
+/** Opens the store, and closes it when the action has ended. */
+async function withDesk(values: Place, host: Host, act: (desk: Desk) => Promise<number>): Promise<number> {
+	const file = values["env-file"];
+	const inFile = file === undefined ? undefined : readVariables(file).DATABASE_URL;
+	const url = values.database ?? host.env.DATABASE_URL ?? inFile;
+	if (!url?.trim()) throw new Error("DATABASE_URL is not set. Set it, or name the database with --database.");
+	// It is fine if the reader stops early, such as head.
+	host.onOutputClosed(() => {});
+	const { store, close } = await openStore(url.trim(), values.table, host.cwd);
+	try {
+		return await act({
+			operator: createOperator(store, Date.now),
+			store,
+			host,
+			say(said) {
+				for (const line of values.json ? [] : wrapped(printable(said), columnsOf(host))) host.print(line);
+			},
+			print(lines) {
+				for (const line of values.json ? [] : lines) host.print(line);
+			},
+			tell(value) {
+				if (values.json) host.print(jsonLine(value));
+			},
+			safely: (running) => running.catch((error: unknown) => Promise.reject(readable(error, url.trim()))),
+		});
+	} finally {
+		await close();
+	}
+}
+
+async function showHealth({ operator, host, say, print, tell, safely }: Desk): Promise<number> {
+	const found = await safely(operator.health());
+	const checks = checksOf(found);
+	const report = createReport(lookOf(host));
+	say(`messaging-conversations ${version} outbox health, ${found.at.toISOString()}`);
+	print(["", ...checks.flatMap((check) => report.add(check)), ...report.end()]);
+	tell({ status: statusOfChecks(checks), version, health: found, checks });
+	return statusOfChecks(checks);
+}
+
+async function showText(desk: Desk, id: string, isShown: boolean): Promise<number> {
+	const { operator, store, host, say, print, tell, safely } = desk;
+	const found = await safely(operator.explain(id));
+	const row = found && (await safely(store.find(id)));
+	if (!found || !row) {
+		say("There is no text with this id. Are the database and --table the right ones?");
+		tell({ status: null, steps: [] });
+		return 1;
+	}
+	const body = isShown ? row.body : undefined;
+	print(explainedLines(found, { body, isShown, columns: columnsOf(host) }));
+	tell({ status: withoutContent(found.status, isShown), ...(isShown && { body }), steps: found.steps });
+	return 0;
+}

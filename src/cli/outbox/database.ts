@@ -1,0 +1,231 @@
+/*
+ * The database of the caller's project, by the driver that is installed there: this package brings none.
+ */
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import type { OutboxStore } from "../../outbox/store.ts";
+import { mysqlStore } from "../../outbox/stores/mysql.ts";
+import { postgresStore } from "../../outbox/stores/postgres.ts";
+import { refuseOtherSchema } from "../../outbox/stores/schema.ts";
+import { sqliteStore } from "../../outbox/stores/sqlite.ts";
+
+/** A store that is open, and what closes its connections. */
+export interface OpenStore {
+	readonly store: OutboxStore;
+	close(): Promise<void>;
+}
+
+type Dialect = "postgres" | "mysql" | "sqlite";
+
+/** A database that is open, before its tables were looked at. */
+interface Opened {
+	readonly db: unknown;
+	close(): unknown;
+}
+
+/** A driver: the name of its package, and how it opens a database. */
+interface Driver {
+	readonly name: string;
+	/** What is imported, if it is not the package itself. */
+	readonly entry?: string;
+	open(module: Module, url: string): Opened;
+}
+
+/** What an import gives. A package in CommonJS has it all in `default` too. */
+type Module = Readonly<Record<string, unknown>>;
+
+interface Pool {
+	end(): unknown;
+	on?(event: "error", act: () => void): unknown;
+}
+interface File {
+	close(): unknown;
+}
+type Make<Made> = new (options: unknown, more?: object) => Made;
+type Create<Made> = (options: unknown) => Made;
+
+/** Something that a package exports, in whichever form it is written. */
+function exported<Kind>(module: Module, name: string): Kind {
+	const inner: Module = Object(module.default);
+	return (module[name] ?? inner[name]) as Kind;
+}
+
+function pool(made: Pool): Opened {
+	// A connection that breaks while it is idle shows in the next statement.
+	made.on?.("error", () => {});
+	return { db: made, close: () => made.end() };
+}
+
+const waitMs = 10_000;
+
+const drivers: Readonly<Record<Dialect | "remote", readonly Driver[]>> = {
+	postgres: [
+		{
+			name: "pg",
+			open: (module, connectionString) => {
+				const Made = exported<Make<Pool>>(module, "Pool");
+				return pool(new Made({ connectionString, max: 2, connectionTimeoutMillis: waitMs }));
+			},
+		},
+	],
+	mysql: [
+		{
+			name: "mysql2",
+			entry: "mysql2/promise",
+			open: (module, uri) =>
+				pool(
+					exported<Create<Pool>>(
+						module,
+						"createPool",
+					)({
+						uri: uri.replace(/^mariadb:/, "mysql:"),
+						connectionLimit: 2,
+						connectTimeout: waitMs,
+					}),
+				),
+		},
+		{
+			name: "mariadb",
+			open: (module, given) => {
+				const { hostname, port, username, password, pathname } = new URL(given);
+				const options = {
+					host: hostname,
+					port: Number(port || 3306),
+					user: decodeURIComponent(username),
+					password: decodeURIComponent(password),
+					database: decodeURIComponent(pathname.slice(1)),
+					connectionLimit: 2,
+					acquireTimeout: waitMs,
+				};
+				return pool(exported<Create<Pool>>(module, "createPool")(options));
+			},
+		},
+	],
+	sqlite: [
+		{ name: "better-sqlite3", open: (module, file) => opened(new (module.default as Make<File>)(file)) },
+		{
+			name: "node:sqlite",
+			open: (module, file) => opened(new (exported<Make<File>>(module, "DatabaseSync"))(file)),
+		},
+		{ name: "libsql", open: (module, file) => opened(new (module.default as Make<File>)(file)) },
+		{
+			name: "@libsql/client",
+			open: (module, file) => opened(exported<Create<File>>(module, "createClient")({ url: pathToFileURL(file).href })),
+		},
+	],
+	remote: [
+		{
+			name: "@libsql/client",
+			open: (module, url) => opened(exported<Create<File>>(module, "createClient")({ url })),
+		},
+	],
+};
+
+const opened = (file: File): Opened => ({ db: file, close: () => file.close() });
+
+const advice: Readonly<Record<keyof typeof drivers, string>> = {
+	postgres: "Install pg: npm install pg",
+	mysql: "Install mysql2 or mariadb: npm install mysql2",
+	sqlite: "Install better-sqlite3: npm install better-sqlite3. Or use Node 22.13 or later, which has SQLite",
+	remote: "Install @libsql/client: npm install @libsql/client",
+};
+
+/**
+ * Opens the store. It refuses tables of another version.
+ *
+ * @param url an address such as `postgres://…` or `mysql://…`, or the path of a file of SQLite
+ * @param cwd the folder in which packages are looked for, and relative files
+ */
+export async function openStore(url: string, table: string, cwd: string): Promise<OpenStore> {
+	const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(url)?.[1]?.toLowerCase() ?? "file";
+	const kind = kindOf(scheme);
+	const place = kind === "sqlite" ? fileOf(url, cwd) : url;
+	const { db, close } = await open(kind, place, cwd);
+	try {
+		const dialect = kind === "remote" ? "sqlite" : kind;
+		await refuseOtherSchema(db, dialect, table).catch((error: unknown) => Promise.reject(readable(error, url)));
+		const store = { postgres: postgresStore, mysql: mysqlStore, sqlite: sqliteStore }[dialect];
+		return {
+			store: store(db as never, { table }),
+			close: async () => void (await close()),
+		};
+	} catch (error) {
+		await close();
+		throw error;
+	}
+}
+
+function kindOf(scheme: string): keyof typeof drivers {
+	if (/^postgres(ql)?$/.test(scheme)) return "postgres";
+	if (/^(mysql|mariadb)$/.test(scheme)) return "mysql";
+	if (/^(libsql|wss?|https?)$/.test(scheme)) return "remote";
+	// A letter is a drive of Windows.
+	if (/^(file|sqlite|sqlite3|[a-z])$/.test(scheme)) return "sqlite";
+	throw new Error(
+		"The address of the database begins with none of postgres:, mysql:, mariadb:, libsql: and file:, and is no path.",
+	);
+}
+
+/** The path of a file that exists, because a driver would create an empty one. */
+function fileOf(url: string, cwd: string): string {
+	const path = url.startsWith("file:///") ? fileURLToPath(url) : url.replace(/^(file|sqlite3?):(\/\/)?/, "");
+	const file = /^([a-z]:)?[\\/]/i.test(path) ? path : join(cwd, path);
+	if (!existsSync(file)) throw new Error("There is no file at the path of the database.");
+	return file;
+}
+
+async function open(kind: keyof typeof drivers, place: string, cwd: string): Promise<Opened> {
+	const failures: string[] = [];
+	for (const driver of drivers[kind]) {
+		const needed = neededNode(driver.name, cwd);
+		if (needed !== undefined) {
+			failures.push(`${driver.name} needs Node ${needed}.`);
+			continue;
+		}
+		const module = await load(driver.entry ?? driver.name, cwd);
+		if (!module) continue;
+		try {
+			return driver.open(module, place);
+		} catch (error) {
+			// For example one that was built for another version of Node.
+			failures.push(`${driver.name} cannot open it: ${readable(error, place).message}`);
+		}
+	}
+	if (failures.length > 0) throw new Error(failures.join(" "));
+	throw new Error(`No driver of the database is installed in this folder. ${advice[kind]}.`);
+}
+
+/** The version of Node that a package needs, if this one is older: a native one ends the process then. */
+function neededNode(name: string, cwd: string): string | undefined {
+	try {
+		const { engines }: { engines?: { node?: unknown } } = requireFrom(cwd)(`${name}/package.json`);
+		const [, least = "0"] = /^>=\s*(\d+)/.exec(String(engines?.node)) ?? [];
+		return Number(least) > Number.parseInt(process.versions.node, 10) ? least : undefined;
+	} catch {
+		// It is not there, or does not show its package.json.
+		return undefined;
+	}
+}
+
+const requireFrom = (cwd: string): NodeJS.Require => createRequire(join(cwd, "package.json"));
+
+/** Imports a package of the caller's project; undefined if it is not there. */
+async function load(name: string, cwd: string): Promise<Module | undefined> {
+	try {
+		// Asked for in this way, Node says nothing about an experiment before it is used.
+		if (name.startsWith("node:")) return await import(name);
+		return await import(pathToFileURL(requireFrom(cwd).resolve(name)).href);
+	} catch {
+		return undefined;
+	}
+}
+
+/** The error of a driver in a sentence, without the address, which may hold a password. */
+export function readable(error: unknown, url: string): Error {
+	const { message = "", code = "" }: { message?: unknown; code?: unknown } = Object(error);
+	const secrets = [url, URL.canParse(url) ? new URL(url).password : ""].filter((each) => each !== "");
+	const said = secrets.reduce((text, secret) => text.replaceAll(secret, "[hidden]"), String(message || code));
+	return new Error(said === "" ? "The database cannot be used." : said);
+}

@@ -1,0 +1,141 @@
+/*
+ * What the command outbox prints. Numbers and texts are shown only if that was asked for.
+ */
+import type { Explanation } from "../../outbox/explain.ts";
+import type { OutboxHealth } from "../../outbox/health.ts";
+import { purposeOf } from "../../outbox/policy/purpose.ts";
+import type { OutboxStatus } from "../../outbox/status.ts";
+import type { OutboxText } from "../../outbox/text.ts";
+import { causeIn, shown, suspendedIn } from "../../outbox/waits-for.ts";
+import { type Check, counted } from "../doctor/check.ts";
+import { wrapped } from "../look.ts";
+import { printable } from "../text.ts";
+
+/** How long a text may be due before somebody should look. */
+const lateMs = 10 * 60_000;
+const mostCounted = 1_000;
+
+/** A number of texts, which was counted up to a limit. */
+const texts = (count: number, what: string): string =>
+	`${count >= mostCounted ? "at least " : ""}${counted(count, `${what}text`)}`;
+
+const ago = (ms: number): string => {
+	const seconds = Math.max(0, Math.round(ms / 1_000));
+	if (seconds < 120) return `${counted(seconds, "second")} ago`;
+	return seconds < 7_200 ? `${Math.round(seconds / 60)} minutes ago` : `${Math.round(seconds / 3_600)} hours ago`;
+};
+
+/** What is well, and what needs somebody. */
+export function checksOf({ at, workers, texts: states, due, oldestDueAt, pauses, suspensions }: OutboxHealth): Check[] {
+	const alive = workers.filter(({ isAlive }) => isAlive);
+	const [last] = workers;
+	const now = at.getTime();
+	const versions = [...new Set(alive.map(({ version }) => version))].join(", ");
+	const seen = last
+		? `The last sign of one was ${ago(now - last.lastSeenAt.getTime())}.`
+		: "Each one that ran has stopped in order, or none has run within a day.";
+	const working: Check =
+		alive.length > 0
+			? { id: "workers", state: "ok", what: `${counted(alive.length, "worker")} at work, version ${versions}.` }
+			: {
+					id: "workers",
+					state: due > 0 ? "fail" : "warn",
+					what: `No worker is running. ${seen}`,
+					remedy: "Start a process that calls outbox.work or outbox.drain.",
+				};
+	const isLate = oldestDueAt !== null && now - oldestDueAt.getTime() > lateMs;
+	const since = oldestDueAt === null ? "" : `, the first since ${shown(oldestDueAt.getTime())}`;
+	const remedy = "outbox list --state waiting and outbox explain <id> say what they wait for.";
+	return [
+		working,
+		{
+			id: "due",
+			state: isLate ? "warn" : "ok",
+			what: due === 0 ? "No text is due." : `${texts(due, "")} ${due === 1 ? "is" : "are"} due${since}.`,
+			...(isLate && { remedy }),
+		},
+		{
+			id: "unfinished",
+			state: "ok",
+			what: `${states.waiting} waiting, ${states.sending} sending, ${states.held} held for consent.`,
+		},
+		states.unknown === 0
+			? { id: "unknown", state: "ok", what: "No text is unknown." }
+			: {
+					id: "unknown",
+					state: "warn",
+					what: `${texts(states.unknown, "unknown ")}: nobody knows whether the contact got it.`,
+					remedy: "outbox list shows them. Look at the conversation, then outbox resolve <id> --as sent or not_sent.",
+				},
+		...pauses.map(
+			({ agencyId, reason, since, until }): Check => ({
+				id: "pause",
+				state: "warn",
+				what: `${agencyId === null ? "All texts are" : `Agency ${agencyId} is`} paused${since ? ` since ${shown(since.getTime())}` : ""}: ${causeIn(reason)}.`,
+				remedy: /^(key|forbidden|gateway)$/.test(reason)
+					? "It needs a person: the command doctor finds out more. Once that is mended, the outbox goes on by itself."
+					: `It ends by itself once that has passed; the next try is at ${shown(until.getTime())}.`,
+			}),
+		),
+		...suspensions.map(
+			(each): Check => ({
+				id: "suspended",
+				state: "warn",
+				what: `${each.agencyId === null ? "" : `Agency ${each.agencyId}: `}${suspendedIn({ ...each, agencyId: each.agencyId ?? "", since: each.since.getTime() })}`,
+				remedy: `outbox resume${each.agencyId === null ? "" : ` --agency ${each.agencyId}`} ends it.`,
+			}),
+		),
+	];
+}
+
+interface Look {
+	readonly isShown: boolean;
+	readonly columns: number;
+}
+
+/** A text of a list. */
+export function listedLines(row: OutboxText, { isShown, columns }: Look): string[] {
+	const { id, agencyId, state, reason, since, to, body } = row;
+	const what = `${state}${reason ? ` (${reason})` : ""} since ${shown(since)}`;
+	const head = wrapped(`${printable(id)}  ${what}  ${printable(agencyId)}  ${purposeOf(row)}`, columns);
+	return isShown ? [...head, ...indented(`${to || "(erased)"}: ${printable(body)}`, columns)] : head;
+}
+
+/** The life of a text. */
+export function explainedLines(
+	{ status, steps }: Explanation,
+	{ body, isShown, columns }: Look & { readonly body: string | undefined },
+): string[] {
+	const { id, agencyId, purpose, state, reason, since, nextAttemptAt, attempts, error, messageId, to } = status;
+	const lines = [
+		`${id}: ${state}${reason ? ` (${reason})` : ""} since ${shown(since.getTime())}. ${status.description}`,
+		`Agency ${agencyId}, ${purpose}, ${counted(attempts, "attempt")}${messageId ? `, message ${messageId}` : ""}.`,
+		...(nextAttemptAt ? [`Next attempt at ${shown(nextAttemptAt.getTime())}.`] : []),
+		...(error ? [`Last error: ${error.tag}: ${error.message}`] : []),
+		...(isShown ? [`${to ?? "(erased)"}: ${body}`] : []),
+	];
+	const told = steps.map(({ at, until, sentence }) => {
+		const last = until ? `, until ${shownExactly(until)}` : "";
+		return `${shownExactly(at)}${last}  ${sentence}`;
+	});
+	return [
+		...lines.flatMap((line) => wrapped(printable(line), columns)),
+		"",
+		...told.flatMap((line) => {
+			const [first = "", ...rest] = wrapped(printable(line), columns - 2);
+			return [first, ...rest.map((each) => `  ${each}`)];
+		}),
+	];
+}
+
+/** Such as 2026-01-05 09:00:02 (UTC). */
+const shownExactly = (at: Date): string => at.toISOString().slice(0, 19).replace("T", " ");
+
+const indented = (text: string, columns: number): string[] => wrapped(text, columns - 2).map((line) => `  ${line}`);
+
+/** A status without the number and what the application gave beside it, unless they are to be shown. */
+export function withoutContent(status: OutboxStatus, isShown: boolean): Partial<OutboxStatus> {
+	if (isShown) return status;
+	const { to: _, meta: __, ...rest } = status;
+	return rest;
+}

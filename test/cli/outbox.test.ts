@@ -1,0 +1,59 @@
+// What the command outbox says without a database. test/outbox/databases/command.test.ts has one.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { run, start } from "./run.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "cli-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const actions = ["health", "list", "explain", "suspend", "resume", "resolve", "restored"];
+
+test("the help lists the actions, and each has a help of its own, in the width of the terminal", async () => {
+	const { code, out } = await run(["outbox", "--help"]);
+	expect([code, actions.filter((name) => !out.includes(`  ${name} `))]).toEqual([0, []]);
+	for (const name of actions) {
+		const helped = start(["outbox", name, "--help"], {}, fetch, { columns: 60 });
+		expect(await helped.status).toBe(0);
+		expect(helped.out()).toMatch(new RegExp(`^Usage: messaging-conversations outbox ${name} `));
+		expect(
+			helped
+				.out()
+				.split("\n")
+				.filter((line) => line.length > 60),
+		).toEqual([]);
+	}
+	expect((await run(["outbox"])).code).toBe(2);
+});
+
+test.each([
+	[["hlth"], /outbox has no action "hlth"\. Did you mean health\?/],
+	[["postgres://u:hunter2@h/x"], /outbox has no action of this name\./],
+	[["health", "--tabel", "x"], /Unknown option --tabel\. Did you mean --table\?/],
+	[["health", "postgres://u:hunter2@h/x"], /outbox health takes options only/],
+	[["list", "--state", "sent"], /--state must be one of waiting, sending, held, unknown/],
+	[["list", "--limit", "0"], /--limit must be a number from 1 to 1000/],
+	[["explain"], /outbox explain needs the id of a text/],
+	[["suspend"], /outbox suspend needs --reason/],
+	[["resolve", "a"], /outbox resolve needs --as sent or --as not_sent/],
+	[["resolve", "a", "--as", "failed"], /--as must be one of sent, not_sent/],
+	[["resolve", "a", "b", "--as", "sent"], /outbox resolve takes one id and options/],
+	[["restored"], /outbox restored needs --backup-at/],
+	[["health"], /DATABASE_URL is not set/],
+])("%s is refused with status 2, without the address of the database", async (args, message) => {
+	const { code, out, err } = await run(["outbox", ...args]);
+	expect([code, out, err]).toEqual([2, "", expect.stringMatching(message)]);
+	expect(err).not.toContain("hunter2");
+});
+
+test("the address comes from --database, then the environment, then the file", async () => {
+	const file = join(folder, "variables");
+	writeFileSync(file, "DATABASE_URL=oracle://file\n");
+	const missing = "There is no file at the path of the database.";
+	const tried = async (env: Record<string, string>, ...args: string[]) =>
+		(await run(["outbox", "health", ...args], env)).err.trim();
+	expect(await tried({}, "--env-file", file)).toContain("begins with none of");
+	expect(await tried({ DATABASE_URL: join(folder, "none.db") }, "--env-file", file)).toBe(missing);
+	expect(await tried({ DATABASE_URL: "oracle://x" }, "--database", `file:${join(folder, "none.db")}`)).toBe(missing);
+});
