@@ -69,7 +69,7 @@ import { nodeHttp } from "messaging-conversations/node";
 `;
 
 const importsOfSandbox = `import { createClient } from "messaging-conversations";
-import { createSandbox } from "messaging-conversations/sandbox";
+import { createSandbox, sandboxFetch } from "messaging-conversations/sandbox";
 import { handlers } from "messaging-conversations/sandbox/msw";
 import { serve } from "messaging-conversations/sandbox/server";
 import { setupServer } from "msw/node";
@@ -83,7 +83,7 @@ import { memoryStore } from "../outbox/memory.ts";
 
 /** Stands for a database and a queue, which the package's own install does not bring. */
 const outboxWorld = `const store = memoryStore();
-const pool = { query: async () => ({ rows: [] }) };
+const pool = { query: async (sql: string) => ({ rows: /indisvalid/.test(sql) ? [{ valid: true }] : [] }) };
 const db = { prepare: () => ({ all: () => [], run: () => {} }) };
 const settings = [{ autocommit: 1, wave: "👋", exact: "utf8mb4_0900_bin" }];
 const mysqlPool = { escape: String, query: async ({ sql }: { sql: string }) => [/^select @@/.test(sql) ? settings : [], []] };

@@ -17,11 +17,15 @@ export default defineConfig({
 	base: process.env.DOCS_BASE ?? "/",
 	cleanUrls: false,
 	buildEnd({ outDir }) {
-		for (const [page, place] of Object.entries(moved))
+		for (const [page, place] of Object.entries(moved)) {
+			const [file, anchor = ""] = place.split("#");
+			// A link to a heading of the old page leads to that heading.
+			const go = `location.replace("./${file}" + (location.hash || "${anchor && `#${anchor}`}"))`;
 			writeFileSync(
 				`${outDir}/${page}.html`,
-				`<!doctype html><meta charset="utf-8"><title>Moved</title><meta http-equiv="refresh" content="0; url=./${place}"><a href="./${place}">This page has moved.</a>\n`,
+				`<!doctype html><meta charset="utf-8"><title>Moved</title><script>${go}</script><noscript><meta http-equiv="refresh" content="0; url=./${place}"></noscript><a href="./${place}">This page has moved.</a>\n`,
 			);
+		}
 	},
 	srcExclude: ["node_modules/**", "README.md"],
 	markdown: {

@@ -11,6 +11,7 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 	"Send durably": [
 		"durable-sends",
 		"purposes",
+		"visits-and-campaigns",
 		"outbox-recipes",
 		"opt-out",
 		"outbox-workers",
@@ -20,11 +21,13 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		"store-testing",
 	],
 	Mirror: ["mirroring", "many-agencies", "agency-leases", "scale", "erasing", "mirroring-limits"],
-	Test: ["testing", "sandbox-page", "sandbox-log", "sandbox-server", "sandbox-routes", "fidelity"],
+	Test: ["testing", "sandbox-page", "sandbox-log", "sandbox-outbox", "sandbox-server", "sandbox-routes", "fidelity"],
 	Operate: [
 		"going-live",
 		"troubleshooting",
 		"runbook",
+		"outbox-health",
+		"outbox-command",
 		"observability",
 		"doctor",
 		"tail",
@@ -46,7 +49,7 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 	],
 };
 
-/** Pages that list everything, and that nobody reads from the beginning to the end. All others are guides. */
+/** Pages to look things up in, rather than to read through. All others are guides. */
 export const references: ReadonlySet<string> = new Set([
 	...(groups.Reference ?? []),
 	"doctor",
@@ -70,4 +73,5 @@ function pagesIn(folder: string): string[] {
 export const moved: Readonly<Record<string, string>> = {
 	"doctor-checks": "doctor.html#the-checks",
 	"outbox-stores": "outbox-databases.html",
+	"retries-and-crashes": "reliability.html",
 };

@@ -1,10 +1,11 @@
 import { readdir, readFile } from "node:fs/promises";
+import { rules } from "../../src/sandbox/world/rules.ts";
 
 const root = new URL("../..", import.meta.url);
 const tests = new URL("test/sandbox/", root);
 /**
  * docs/fidelity.md: each rule of the service that the sandbox follows, its source, and the test that proves it, taken from
- * the titles of the tests. The open questions come from the TSDoc of `policy`.
+ * the titles of the tests. The open questions come from the TSDoc of `policy`, and the rules that the log names from src/sandbox/world/rules.ts.
  */
 export async function fidelity(): Promise<Record<string, string>> {
 	const sources: Record<string, string> = JSON.parse(await readFile(new URL("rules.json", tests), "utf8"));
@@ -63,6 +64,16 @@ The documentation of the service does not say which of the two holds.
 | rule | question | policy | default |
 |---|---|---|---|
 ${questions.join("\n")}
+
+## Rules by number
+
+<a id="all-rules"></a>The log of the sandbox, \`decision\` in \`sandbox.requests()\` and \`sandbox.violations()\` name these rules:
+
+| rule | what it says |
+|---|---|
+${Object.entries(rules)
+	.map(([rule, words]) => `| <a id="${rule.toLowerCase()}"></a>${rule} | ${words} |`)
+	.join("\n")}
 `,
 		"contributing/sandbox-rules.md": `# The rules of the sandbox
 

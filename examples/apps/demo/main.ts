@@ -101,6 +101,8 @@ function startCrm(): ChildProcess {
 			MESSAGING_BASE_URL: server.baseUrl,
 			MESSAGING_API_KEY: server.apiKey,
 			MESSAGING_AGENCY_ID: agency.id,
+			MESSAGING_SANDBOX_CONTROL_URL: server.controlUrl,
+			MESSAGING_SANDBOX_TOKEN: server.token,
 			DATABASE_URL: join(folder, `crm-${world}`),
 			PORT: port,
 		},

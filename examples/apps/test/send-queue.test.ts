@@ -82,7 +82,7 @@ test("over the page a double click is one text, and the page says what became of
 	await sendNote(database, outbox, refused);
 	await outbox.drain();
 	const reason = (await outbox.status("refused"))?.error?.message;
-	expect(await (await fetch(url)).text()).toContain(`Not sent: it was refused. ${reason}</li>`);
+	expect(await (await fetch(url)).text()).toContain(`Correct it, and enqueue it with a new id. ${reason}</li>`);
 	const wrong = await fetch(`${url}/notes`, {
 		method: "POST",
 		body: new URLSearchParams({ id: "x", to: "nobody", body: "Hi" }),

@@ -121,7 +121,7 @@ test.each([
 });
 
 test("npm run send-queue", async () => {
-	expect(await run("send-queue/demo.ts")).toBe("3 requests, 2 texts: It is! Would Friday suit you?\n");
+	expect(await run("send-queue/demo.ts")).toBe("2 requests, 2 texts: It is! Would Friday suit you?\n");
 });
 
 test("npm run send-queue:worker", async () => {

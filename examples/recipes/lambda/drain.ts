@@ -9,8 +9,7 @@ const client = createClient({
 const settleMs = 30_000;
 
 /**
- * Sends what is due. For a schedule of EventBridge, once a minute, with
- * reserved concurrency 1.
+ * Sends what is due. For a schedule of EventBridge, once a minute.
  */
 export async function handler(
 	_event: unknown,
