@@ -52,14 +52,13 @@ const states: Readonly<Record<string, string>> = {
 };
 
 export function stepsOf(text: OutboxText): ExplainedStep[] {
-	const enqueued = {
-		at: new Date(text.createdAt),
-		until: null,
-		sentence:
-			text.notBefore === null
-				? `Enqueued (${purposeOf(text)}).`
-				: `Enqueued (${purposeOf(text)}), not to be sent before ${shown(text.notBefore)}.`,
-	};
+	const { createdAt, notBefore, notAfter } = text;
+	const limits = [
+		notBefore === null ? "" : `before ${shown(notBefore)}`,
+		notAfter === null ? "" : `after ${shown(notAfter)}`,
+	].filter((limit) => limit !== "");
+	const unless = limits.length === 0 ? "" : `, not to be sent ${limits.join(" or ")}`;
+	const enqueued = { at: new Date(createdAt), until: null, sentence: `Enqueued (${purposeOf(text)})${unless}.` };
 	const journal = (text.progress.journal ?? []).filter(({ state }) => state !== undefined);
 	return [enqueued, ...journal.map(stepFrom)];
 }

@@ -625,6 +625,20 @@ describe("explain", () => {
 		expect(last[0]).toMatchObject({ request: 1 });
 	});
 
+	test.each([
+		[{}, "Enqueued (notice)."],
+		[{ notBefore: "2026-01-05T10:00:00Z" }, "Enqueued (notice), not to be sent before 2026-01-05 10:00 UTC."],
+		[{ notAfter: "2026-01-05T17:30:00Z" }, "Enqueued (notice), not to be sent after 2026-01-05 17:30 UTC."],
+		[
+			{ notBefore: "2026-01-05T10:00:00Z", notAfter: "2026-01-05T17:30:00Z" },
+			"Enqueued (notice), not to be sent before 2026-01-05 10:00 UTC or after 2026-01-05 17:30 UTC.",
+		],
+	])("says when a text may be sent: %o", async (times, sentence) => {
+		const { outbox, enqueue } = createOffice();
+		await enqueue("a", 0, times);
+		expect((await outbox.explain("a"))?.steps[0]?.sentence).toBe(sentence);
+	});
+
 	test("is erased by forget, and a row of an earlier version has none", async () => {
 		const { outbox, enqueue, store } = createOffice();
 		await enqueue("a");
