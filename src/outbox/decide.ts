@@ -426,7 +426,7 @@ function isBlocked(text: OutboxText): boolean {
 /** The end of such a text. Only reads that saw the conversation prove that it was not sent. */
 function whyGivenUp(text: OutboxText): Change {
 	if (doubtsOf(text) === 0) return ended("refused", isBlocked(text) ? "blocked" : "failing");
-	return ended("unknown", text.progress.baseline?.seen ? "no_outcome" : "unreadable");
+	return ended("unknown", "unreadable");
 }
 
 /** The pauses grow with the number of requests without an answer of the service. A read in between does not shorten them. */

@@ -46,8 +46,8 @@ export type OutboxState =
  * - `refused`: `bad_request` (a 400), `not_allowed` (`allowRecipients`), `invalid_input` (refused by the client), `failing`
  *   (eight requests failed, and reads showed that none was taken), `blocked` (something in front of the service, such as a
  *   firewall, refused this text three times, and let others pass)
- * - `unknown`: `no_outcome` (too many requests without a known result), `unreadable` (the conversation is hidden),
- *   `ambiguous` (the conversation does not show which text is this one)
+ * - `unknown`: `unreadable` (the conversation is hidden, or not there yet), `ambiguous` (the conversation does not show which
+ *   text is this one), `no_outcome` (only in texts of 0.2: too many requests without a known result)
  */
 export type OutboxReason =
 	| "consent_unavailable"
