@@ -116,6 +116,9 @@ interface Action {
 	run(args: string[], host: Host): Promise<number>;
 }
 
+/** The most texts that are listed or counted at once. */
+const mostListed = 1_000;
+
 const text = { value: "<id>", help: "The id of the text, as it was given to enqueue.", noun: "id" } as const;
 
 const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
@@ -139,7 +142,7 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 				const values = readOptions({ command: "outbox list", about, options: list, notes }, args, host);
 				if (!values) return 0;
 				const limit = /^\d{1,4}$/.test(values.limit) ? Number(values.limit) : 0;
-				if (limit < 1 || limit > 1_000) throw new UsageError("--limit must be a number from 1 to 1000.");
+				if (limit < 1 || limit > mostListed) throw new UsageError("--limit must be a number from 1 to 1000.");
 				const state = isListed(values.state) ? values.state : "unknown";
 				const isShown = values["show-content"];
 				return withDesk(values, host, async ({ store, say, print, tell, safely }) => {
@@ -187,11 +190,14 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 				const reason = needed(values.reason, "outbox suspend needs --reason");
 				const { agency: agencyId } = values;
 				const by = values.by ?? userName();
-				return withDesk(values, host, async ({ operator, say, tell, safely }) => {
+				return withDesk(values, host, async ({ operator, store, say, tell, safely }) => {
 					const what = agencyId === undefined ? "all sends" : `the sends of ${printable(agencyId)}`;
-					const { texts } = await safely(operator.health());
+					const waiting = await safely(store.list("waiting", mostListed, agencyId));
+					const count = `${waiting.length === mostListed ? "at least " : ""}${counted(waiting.length, "text")}`;
+					const whose = agencyId === undefined ? "" : " of that agency";
+					const doubt = waiting.length === 0 && agencyId !== undefined ? " Is it the right id?" : "";
 					say(
-						`This stops ${what} until resume. ${counted(texts.waiting, "text")} wait in all. Texts expire as always.`,
+						`This stops ${what} until resume. ${count}${whose} ${waiting.length === 1 ? "waits" : "wait"}.${doubt} Texts expire as always.`,
 					);
 					if (!(await isAllowed(values, host, "Suspend?", "suspends"))) return undone(say);
 					await safely(operator.suspend({ agencyId, reason, by }));

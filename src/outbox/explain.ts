@@ -88,8 +88,10 @@ function stepFrom(entry: JournalEntry): ExplainedStep {
 		error ? `A call failed with ${error}.` : "",
 		isCancelled ? "The outbox will not send it." : "",
 		request ? "" : `${states[state] ?? state}${reason ? `, because of ${reason}` : ""}${by ? `, as ${by} said` : ""}.`,
-		nextAt !== undefined && !request ? `Next check at ${new Date(nextAt).toISOString().slice(0, 19)}Z.` : "",
-		times ? `${times} times.` : "",
+		nextAt !== undefined && !request
+			? `Next check at ${new Date(nextAt).toISOString().slice(0, 19).replace("T", " ")} UTC.`
+			: "",
+		times ? `Checked ${times} times.` : "",
 	];
 	return {
 		at: new Date(at),

@@ -15,12 +15,16 @@ export interface OutboxHealth {
 	texts: Record<ListedState, number>;
 	/**
 	 * Texts whose time has come and that wait, counted up to 1,000: also those that could not be sent and are tried again, such as
-	 * after an error, and those whose result is not known for two minutes. Those of agencies that a person has suspended are left out.
+	 * after an error, and those whose result is not known for two minutes. Left out are those of agencies that a person has
+	 * suspended, and those that wait behind a held text of the contact.
 	 */
 	due: number;
 	/** When the first of them was due; null if there is none. */
 	oldestDueAt: Date | null;
-	/** What keeps texts from being sent for the moment. It ends by itself once the cause has gone. */
+	/**
+	 * What keeps texts from being sent for the moment: the service, something in front of it, settings of an agency, or your hooks.
+	 * It ends by itself once the cause has gone.
+	 */
 	pauses: PauseHealth[];
 	/** What people have suspended. Only `resume` ends it. */
 	suspensions: Suspension[];
@@ -42,13 +46,13 @@ export interface WorkerHealth {
 	isAlive: boolean;
 }
 
-/** A pause that all workers obey. */
+/** Why texts of an agency, or of everybody, wait. */
 export interface PauseHealth {
 	/** The agency's id; null for everybody. */
 	agencyId: string | null;
 	/** Why, in the words of {@link PauseReason}. A pause of an earlier version names the kind of call that failed. */
 	reason: string;
-	/** When it began; null for one of an earlier version. */
+	/** When it began; null if that is not known, as of settings and hooks. */
 	since: Date | null;
 	/** When one request tries again. */
 	until: Date;
@@ -77,12 +81,20 @@ export async function healthOf(store: OutboxStore, now: number): Promise<OutboxH
 		texts: counts.states,
 		due: counts.due,
 		oldestDueAt: counts.oldestDueAt === null ? null : new Date(counts.oldestDueAt),
-		pauses: paused.map(({ agencyId, cause, reason, since, until }) => ({
-			agencyId: agencyId === "" ? null : agencyId,
-			reason: cause ?? reason,
-			since: since === null ? null : new Date(since),
-			until: new Date(until),
-		})),
+		pauses: [
+			...paused.map(({ agencyId, cause, reason, since, until }) => ({
+				agencyId: agencyId === "" ? null : agencyId,
+				reason: cause ?? reason,
+				since: since === null ? null : new Date(since),
+				until: new Date(until),
+			})),
+			...counts.keptBack.map(({ agencyId, reason, until }) => ({
+				agencyId,
+				reason: reason === "before_send_failed" ? "hook_failed" : reason,
+				since: null,
+				until: new Date(Math.max(now, until)),
+			})),
+		],
 		suspensions: suspended.map(suspensionFrom),
 	};
 }

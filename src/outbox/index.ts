@@ -58,6 +58,7 @@ export type {
 	StoredCounts,
 	StoredPause,
 	StoredSuspension,
+	StoredWait,
 	StoredWorker,
 } from "./store.ts";
 export { mysqlStore } from "./stores/mysql.ts";

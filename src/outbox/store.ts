@@ -1,5 +1,5 @@
 import { purposeOf } from "./policy/purpose.ts";
-import type { ContactFacts, NewText, OpenText, OutboxText, Recipient, Restored } from "./text.ts";
+import type { ContactFacts, NewText, OpenText, OutboxReason, OutboxText, Recipient, Restored } from "./text.ts";
 
 /**
  * A store of texts: {@link sqliteStore}, {@link postgresStore}, {@link mysqlStore}, or your own. Each change is one
@@ -162,11 +162,24 @@ export interface StoredCounts {
 	states: Record<ListedState, number>;
 	/**
 	 * Texts whose time has come and that wait: also those that could not be sent and are tried again, and those whose result is
-	 * not known for two minutes. Those of agencies that are suspended are left out.
+	 * not known for two minutes. Left out are those of agencies that are suspended, and those behind an earlier text to the contact
+	 * whose time has not come.
 	 */
 	due: number;
 	/** When the first of these was due, in milliseconds; null if there is none. */
 	oldestDueAt: number | null;
+	/** What settings and hooks keep back, once for each agency and reason. */
+	keptBack: StoredWait[];
+}
+
+/** Texts of an agency that are kept back until a person has changed something, with the reason of these texts. */
+export interface StoredWait {
+	/** The agency. */
+	agencyId: string;
+	/** One of the settings, or `before_send_failed`. */
+	reason: OutboxReason;
+	/** When the next try is, in milliseconds. */
+	until: number;
 }
 
 /** When a queue is due next. */

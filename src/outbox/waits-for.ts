@@ -156,6 +156,11 @@ const causes: Readonly<Record<string, string>> = {
 	rate_limited: "the service takes no more requests for now (429)",
 	unreachable: "the service cannot be reached",
 	gateway: "something in front of the service, such as a firewall, refuses requests",
+	consent_unavailable:
+		"it cannot ask contacts for consent, for example because its template is not approved. Texts to contacts who wrote within a day go out",
+	language_required: "it has several languages and no default one, and texts choose none",
+	language_unavailable: "it does not have the language of texts",
+	hook_failed: "a check of the application before sending fails",
 };
 
 /** Why texts are paused: the cause, or the kind of call that fails in a pause of an earlier version. */

@@ -10,6 +10,7 @@ import type {
 	Recipient,
 	StoredPause,
 	StoredSuspension,
+	StoredWait,
 	StoredWorker,
 } from "messaging-conversations/outbox";
 
@@ -335,9 +336,11 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			const wasTried = ({ reason, progress }: OutboxText): boolean =>
 				reason !== "quiet_hours" && (progress.attempts + progress.failures > 0 || unsettled.includes(String(reason)));
 			const isRepeat = ({ progress }: OutboxText): boolean => progress.attempts > 1;
+			const isTurn = (row: OutboxText): boolean => arrived.has(row.id) || (queues.get(nameOf(row))?.dueAt ?? 0) <= now;
 			const isLate = (row: OutboxText): boolean => {
 				if (row.state === "sending") return isRepeat(row) || row.since <= now - 2 * 60_000;
-				return row.state === "waiting" && (Number(row.nextAt) <= now || (row.readyAt <= now && wasTried(row)));
+				if (row.state !== "waiting") return false;
+				return Number(row.nextAt) <= now ? isTurn(row) : row.readyAt <= now && wasTried(row);
 			};
 			const due = copies((row) => row.nextAt !== null && !isSuspended(row.agencyId) && isLate(row));
 			const states = {
@@ -352,7 +355,19 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 				return state === "sending" ? since : Number(nextAt);
 			};
 			const times = due.map(dueAt);
-			return { states, due: Math.min(most, due.length), oldestDueAt: times.length > 0 ? Math.min(...times) : null };
+			const keptBack = new Map<string, StoredWait>();
+			for (const { agencyId, reason, nextAt } of copies(({ state }) => state === "waiting")) {
+				if (reason === null || ![...unsettled, "before_send_failed"].includes(reason)) continue;
+				const name = `${agencyId} ${reason}`;
+				const until = Math.min(Number(nextAt), keptBack.get(name)?.until ?? Number.POSITIVE_INFINITY);
+				keptBack.set(name, { agencyId, reason, until });
+			}
+			return {
+				states,
+				due: Math.min(most, due.length),
+				oldestDueAt: times.length > 0 ? Math.min(...times) : null,
+				keptBack: [...keptBack.values()],
+			};
 		},
 		list: async (state, limit, agencyId) =>
 			copies((row) => row.state === state && (agencyId === undefined || row.agencyId === agencyId))

@@ -36,7 +36,11 @@ export function checksOf({ at, workers, texts: states, due, oldestDueAt, pauses,
 		: "Each one that ran has stopped in order, or none has run within a day.";
 	const working: Check =
 		alive.length > 0
-			? { id: "workers", state: "ok", what: `${counted(alive.length, "worker")} at work, version ${versions}.` }
+			? {
+					id: "workers",
+					state: "ok",
+					what: `${counted(alive.length, "worker")} at work, version ${versions}. ${seen}`,
+				}
 			: {
 					id: "workers",
 					state: due > 0 ? "fail" : "warn",
@@ -72,9 +76,7 @@ export function checksOf({ at, workers, texts: states, due, oldestDueAt, pauses,
 				id: "pause",
 				state: "warn",
 				what: `${agencyId === null ? "All texts are" : `Agency ${agencyId} is`} paused${since ? ` since ${shown(since.getTime())}` : ""}: ${causeIn(reason)}.`,
-				remedy: /^(key|forbidden|gateway)$/.test(reason)
-					? "It needs a person: the command doctor finds out more. Once that is mended, the outbox goes on by itself."
-					: `It ends by itself once that has passed; the next try is at ${shown(until.getTime())}.`,
+				remedy: remedyOf(reason, agencyId, until),
 			}),
 		),
 		...suspensions.map(
@@ -86,6 +88,16 @@ export function checksOf({ at, workers, texts: states, due, oldestDueAt, pauses,
 			}),
 		),
 	];
+}
+
+/** What to do about a pause. */
+function remedyOf(reason: string, agencyId: string | null, until: Date): string {
+	const doctor = agencyId === null ? "doctor" : `doctor --agency ${agencyId}`;
+	if (/^(key|forbidden|gateway|consent_unavailable|language_\w+)$/.test(reason))
+		return `It needs a person: ${doctor} finds out more. Once that is mended, the outbox goes on by itself.`;
+	if (reason === "hook_failed")
+		return "It needs a person: see the log of the application. Once that is mended, the outbox goes on by itself.";
+	return `It ends by itself once that has passed; the next try is at ${shown(until.getTime())}.`;
 }
 
 interface Look {

@@ -194,7 +194,7 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 		leave: `delete from ${workers} where id = $1`,
 		workers: `select id, version, is_drain, ${clock} - started_at as age_ms, ${clock} - seen_at as silent_ms from ${workers}
 			order by seen_at desc limit 100`,
-		counts: countsOf({ texts, agencies }, "force index (health)"),
+		counts: countsOf({ texts, queues, agencies }, "force index (health)"),
 		list: (state) =>
 			`select *, ${sign} from ${texts} force index (health) where state = '${state}' and (length($2) = 0 or agency_id = $2) order by next_at limit $1`,
 

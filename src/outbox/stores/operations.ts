@@ -1,10 +1,10 @@
 /*
  * What people ask of a store, and tell it: suspensions, workers and their signs of life, and what is not finished.
  */
-import type { ListedState, OutboxStore, StoredSuspension } from "../store.ts";
+import type { ListedState, OutboxStore, StoredSuspension, StoredWait } from "../store.ts";
 import type { Row, Value } from "./connection.ts";
 import { textFrom } from "./rows.ts";
-import type { Statements } from "./statements.ts";
+import { keptBack, type Statements } from "./statements.ts";
 
 type Operations = Pick<
 	OutboxStore,
@@ -20,6 +20,19 @@ interface Run {
 const stuckMs = 2 * 60_000;
 /** Queues that are made due in one statement, so that no worker waits for long. */
 const atOnce = 5_000;
+
+/** What settings and hooks keep back, once for each agency and reason. */
+function keptBackIn(rows: readonly Row[]): StoredWait[] {
+	const found = new Map<string, StoredWait>();
+	for (const { agency_id, state, oldest } of rows) {
+		const reason = keptBack.find((each) => each === state);
+		if (!reason) continue;
+		const name = `${agency_id} ${reason}`;
+		const until = Math.min(Number(oldest), found.get(name)?.until ?? Number.POSITIVE_INFINITY);
+		found.set(name, { agencyId: String(agency_id), reason, until });
+	}
+	return [...found.values()];
+}
 
 export function createOperations(statements: Statements, { query, change }: Run): Operations {
 	/** Makes the queues of an agency due, or all of them. While it was suspended, their workers put them off. */
@@ -88,6 +101,7 @@ export function createOperations(statements: Statements, { query, change }: Run)
 				},
 				due: late.reduce((sum, row) => Math.min(most, sum + Number(row?.count ?? 0)), 0),
 				oldestDueAt: times.length > 0 ? Math.min(...times) : null,
+				keptBack: keptBackIn(rows),
 			};
 		},
 		list: async (state, limit, agencyId = "") => (await query(statements.list(state), [limit, agencyId])).map(textFrom),

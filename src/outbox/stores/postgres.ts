@@ -166,7 +166,7 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 	leave: `delete from ${workers} where id = $1 returning 1 as one`,
 	workers: `select id, version, is_drain, ${clock} - started_at as age_ms, ${clock} - seen_at as silent_ms from ${workers}
 		order by seen_at desc limit 100`,
-	counts: countsOf({ texts, agencies }),
+	counts: countsOf({ texts, queues, agencies }),
 	list: (state) =>
 		`select * from ${texts} where state = '${state}' and ($2::text = '' or agency_id = $2::text) order by next_at limit $1`,
 

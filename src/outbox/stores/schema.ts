@@ -40,7 +40,12 @@ async function schemaOf(db: unknown, dialect: Dialect, table: string): Promise<n
 /** @throws PartnerInvalidInput if the tables are not of this version */
 export async function refuseOtherSchema(db: unknown, dialect: Dialect, table: string): Promise<void> {
 	const found = await schemaOf(db, dialect, table);
-	if (found === undefined) refuse("table", "there is no such table in this database", "outbox");
+	if (found === undefined)
+		refuse(
+			"table",
+			"is not in this database: are the database and --table the right ones, and has outbox.migrate() run?",
+			"outbox",
+		);
 	if (found < schemaVersion)
 		refuse("table", "is of an earlier version of the package: run outbox.migrate() of this one first", "outbox");
 	if (found > schemaVersion)

@@ -1,5 +1,5 @@
 import type { Band, ListedState } from "../store.ts";
-import { type Recipient, unfinished } from "../text.ts";
+import { type OutboxReason, type Recipient, unfinished } from "../text.ts";
 import type { Row, Value } from "./connection.ts";
 
 /** What a database does for a store. `query` and `change` take a statement with `$1`, `$2`, … for its values. */
@@ -241,29 +241,44 @@ export function isClaimable(what: Turns, isSuspended: string, isDue: (band: Band
 	return `(${any([3])} or (not ${isSuspended} and (${any([0, 1, 2])})))`;
 }
 
+/** The agency's settings. */
+const settingsReasons: readonly OutboxReason[] = ["consent_unavailable", "language_required", "language_unavailable"];
+
 /** A text that could not be sent: it was requested, a try failed, or the agency's settings keep it back. In quiet hours it just waits. */
 const wasTried = `(coalesce(reason, '') <> 'quiet_hours' and (attempted = 1 or progress not like '%"failures":0%'
-	or reason in ('consent_unavailable', 'language_required', 'language_unavailable')))`;
+	or reason in ('${settingsReasons.join("', '")}')))`;
+
+/** What keeps texts of an agency back until a person has changed something. */
+export const keptBack: readonly OutboxReason[] = [...settingsReasons, "before_send_failed"];
 
 /**
  * Counts texts by their state, each at most `$2` times. Also those of agencies that nobody has suspended that are due at `$1`, that
- * were due before and are tried again later, and that are being sent again, or since before `$3`.
+ * were due before and are tried again later, and that are being sent again, or since before `$3`. And by agency and reason those
+ * that settings or a hook keep back.
  */
-export function countsOf({ texts, agencies }: { texts: string; agencies: string }, index = ""): string {
+export function countsOf(
+	{ texts, queues, agencies }: { texts: string; queues: string; agencies: string },
+	index = "",
+): string {
 	const some = (condition: string, columns = "*"): string =>
-		`select ${columns} from ${texts} ${index} where ${condition} order by next_at limit $2`;
+		`select ${columns} from ${texts} t ${index} where ${condition} order by next_at limit $2`;
 	const states = [...unfinished, "unknown"].map(
 		(state, at) =>
-			`select '${state}' as state, count(*) as count, min(next_at) as oldest
+			`select '${state}' as state, count(*) as count, min(next_at) as oldest, '' as agency_id
 			from (${some(`state = '${state}'`, "next_at")}) as q${at}`,
 	);
+	// Behind a text that is held or waits for later, the queue is due when that one is. One that has just arrived is in none.
+	const dueAt = `(select q.due_at from ${queues} q where q.recipient = t.recipient and q.agency_id = t.agency_id)`;
+	const isTurn = `(t.arrived = 1 or coalesce(${dueAt}, 0) <= $1)`;
+	const now = "state = 'waiting' and next_at <= $1";
+	const later = "state = 'waiting' and next_at > $1";
 	// One that is tried again is late since it was first due, also at the moment of a try.
 	const first = "case when ready_at > created_at then ready_at else created_at end";
 	const since = `case when ${wasTried} then ${first} else next_at end`;
 	const isRepeat = `progress not like '%"attempts":1,%'`;
 	const late = [
-		["due", "state = 'waiting' and next_at <= $1", "1 = 1", since],
-		["again", "state = 'waiting' and next_at > $1", `ready_at <= $1 and ${wasTried}`, since],
+		["due", `${now} and ${isTurn}`, "1 = 1", since],
+		["again", later, `ready_at <= $1 and ${wasTried}`, since],
 		[
 			"stuck",
 			"state = 'sending'",
@@ -272,10 +287,15 @@ export function countsOf({ texts, agencies }: { texts: string; agencies: string 
 		],
 	].map(
 		([name, found = "", fits, from], at) =>
-			`select '${name}' as state, count(*) as count, min(${from}) as oldest
+			`select '${name}' as state, count(*) as count, min(${from}) as oldest, '' as agency_id
 			from (${some(found)}) as q${7 + at} where ${fits} and ${isFreeToSend(`q${7 + at}`, agencies)}`,
 	);
-	return [...states, ...late].join(" union all ");
+	const kept = [now, later].map(
+		(found, at) =>
+			`select reason as state, count(*) as count, min(next_at) as oldest, agency_id
+			from (${some(found)}) as q${10 + at} where reason in ('${keptBack.join("', '")}') group by agency_id, reason`,
+	);
+	return [...states, ...late, ...kept].join(" union all ");
 }
 
 /** That neither the agency of the text that is changed nor everything is suspended. */

@@ -148,7 +148,12 @@ export const operationChecks: Check[] = [
 		async run(given) {
 			const store = await given();
 			const none = { waiting: 0, sending: 0, held: 0, unknown: 0 };
-			equal("counts of a new store", await store.counts(noon, 10), { states: none, due: 0, oldestDueAt: null });
+			equal("counts of a new store", await store.counts(noon, 10), {
+				states: none,
+				due: 0,
+				oldestDueAt: null,
+				keptBack: [],
+			});
 			for (const [at, id] of ["a", "b", "c", "d", "e"].entries())
 				await store.insert(textOf(id, { notBefore: noon + at }), undefined);
 			await store.insert(textOf("x", otherAgency), undefined);
@@ -161,6 +166,7 @@ export const operationChecks: Check[] = [
 				states: { waiting: 3, sending: 0, held: 1, unknown: 2 },
 				due: 2,
 				oldestDueAt: noon,
+				keptBack: [],
 			});
 			const { progress } = await rowOf(store, "d");
 			await change(store, "d", { nextAt: noon + 60_000, progress: { ...progress, failures: 1 } });
@@ -192,6 +198,39 @@ export const operationChecks: Check[] = [
 			equal("list of unknown texts", idsOf(await store.list("unknown", 10)).sort(), ["c", "x"]);
 			equal("list of an agency", idsOf(await store.list("unknown", 10, otherAgency.agencyId)), ["x"]);
 			like("a row of list", (await store.list("held", 10))[0], await rowOf(store, "b"));
+		},
+	},
+	{
+		title: "counts leaves out what waits behind a text whose time has not come",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("b"));
+			await releaseAll(store, await claim(store), noon + 60_000);
+			equal("counts before the time of the queue", (await store.counts(noon + 59_999, 10)).due, 0);
+			equal("counts at its time", (await store.counts(noon + 60_000, 10)).due, 2);
+			await store.insert(textOf("c"), undefined);
+			equal("counts of a text that no worker has seen", (await store.counts(noon, 10)).due, 1);
+		},
+	},
+	{
+		title: "counts says which agencies their settings or a hook keep back",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("b"), textOf("x", otherAgency), textOf("y", otherAgency));
+			const reason = "consent_unavailable";
+			await change(store, "a", { nextAt: noon + 60_000, reason });
+			await change(store, "b", { nextAt: noon + 30_000, reason });
+			await change(store, "x", { nextAt: noon - 1, reason: "before_send_failed" });
+			await change(store, "y", { nextAt: noon, reason: "quiet_hours" });
+			const { keptBack } = await store.counts(noon, 10);
+			equal(
+				"what is kept back",
+				[...keptBack].sort((one, other) => other.until - one.until),
+				[
+					{ agencyId: recipient.agencyId, reason, until: noon + 30_000 },
+					{ agencyId: otherAgency.agencyId, reason: "before_send_failed", until: noon - 1 },
+				],
+			);
+			for (const id of ["a", "b", "x"]) await change(store, id, { state: "sent", nextAt: null, reason: null });
+			equal("what is kept back once they are sent", (await store.counts(noon, 10)).keptBack, []);
 		},
 	},
 	{
