@@ -156,12 +156,15 @@ export interface Outbox {
 	cancelAll: (options: CancelOptions) => Promise<CancelledTexts>;
 	/**
 	 * Erases a contact: cancels as {@link Outbox.cancelAll} does, and removes the number and the text of every finished row.
-	 * Texts that are `sending` or `held` are erased as soon as they end. A text whose transaction is still open is cancelled, and
+	 * Those of `tooLate`, which are `sending` or `held`, are erased as soon as they end: a held one within 48 hours, and the contact
+	 * may still get it. Once `tooLate` is empty, no row has the number or a text of theirs. A text whose transaction is still open is cancelled, and
 	 * erased by a second call. The ids stay, so that a second `enqueue` with one is refused: the service may still know its
 	 * `operationId`. Put no phone number into an id: `operationIdFrom` makes one of it.
-	 * @example await outbox.forget({ to: "+447700900101" });
+	 * @example
+	 * const { tooLate } = await outbox.forget({ to: "+447700900101" });
+	 * if (tooLate.length > 0) console.log("Call it again later, before you confirm the erasure.");
 	 */
-	forget: (options: CancelOptions) => Promise<void>;
+	forget: (options: CancelOptions) => Promise<CancelledTexts>;
 	/**
 	 * Stores that a contact asked for no more texts, for example by telephone. What waits for them ends as a message with STOP ends
 	 * it: see `optOut` of {@link OutboxOptions}. It stays when the contact is forgotten. Without `agencyId` it covers all agencies.
@@ -442,10 +445,11 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		return stopRecipient(recipientFrom(given, "cancelAll"), { cancelRequested: true });
 	}
 
-	async function forget(given: CancelOptions): Promise<void> {
+	async function forget(given: CancelOptions): Promise<CancelledTexts> {
 		const recipient = recipientFrom(given, "forget");
-		await stopRecipient(recipient, { cancelRequested: true, forget: true });
+		const found = await stopRecipient(recipient, { cancelRequested: true, forget: true });
 		await store.erase(recipient);
+		return found;
 	}
 
 	function recipientFrom(given: CancelOptions, operation: string): Pick<Recipient, "to"> & Partial<Recipient> {

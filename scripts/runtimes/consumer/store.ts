@@ -151,7 +151,7 @@ export function objectStore(): OutboxStore {
 				held: count("held"),
 				unknown: count("unknown"),
 			};
-			return { states, due: due.length, oldestDueAt: due.length > 0 ? Math.min(...due) : null };
+			return { states, due: due.length, oldestDueAt: due.length > 0 ? Math.min(...due) : null, keptBack: [] };
 		},
 		list: async (state, limit) => where((row) => row.state === state).slice(0, limit),
 		claimed: async (recipient) => where((row) => isIn(recipient, row)).flatMap(({ messageId }) => messageId ?? []),

@@ -244,7 +244,7 @@ describe("what it refuses", () => {
 		db.exec("delete from outbox_text_stop where name = 'schema'");
 		expect((await run({ url }, "health")).err).toContain("run outbox.migrate() of this one first");
 		const other = await run({ url, table: "other" }, "suspend", "--reason", "Stop", "--yes");
-		expect([other.code, other.err]).toEqual([2, expect.stringContaining("there is no such table")]);
+		expect([other.code, other.err]).toEqual([2, expect.stringContaining("is not in this database")]);
 		const bad = await run({ url, table: "drop table x" }, "health");
 		expect([bad.code, bad.err]).toEqual([2, expect.stringContaining("must be a name of letters, digits and _")]);
 	});
