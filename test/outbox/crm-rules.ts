@@ -16,7 +16,7 @@ export function openOutbox(client: Client, { timeZoneOf, hasOptedOut, ...options
 			if (await hasOptedOut(to)) return "cancel";
 			// Newest first
 			const said = messages.filter(({ templateName }) => templateName === null);
-			// The contact still waits for an answer.
+			// The contact spoke last, if only "Thanks!": somebody reads it first.
 			if (purpose !== "reply" && said[0]?.direction === "inbound") return "cancel";
 			const isLater = said.filter(({ createdAt: at }) => new Date(at ?? 0) > createdAt);
 			const hasColleagueAnswered = isLater.some((each) => each.direction === "outbound" && !isOwn(each));
