@@ -40,6 +40,8 @@ export const longestRetryAfterMs = 3_600_000;
 const longestForbiddenMs = 900_000;
 /** How often the lease is asked for again while a poll runs. */
 const leaseEveryMs = 15_000;
+/** How long the end of a loop waits for the removal of a contact that was forgotten just before. */
+const lastForgetMs = 15_000;
 /** An agency's activity is the number of its polls that found something, of which half are forgotten after this time. */
 const halfLifeMs = 420_000;
 /** With an activity of 1, the pause is a fifth of the time since something was found; with 3 or more a fifteenth. */
@@ -63,10 +65,14 @@ export function startAgencyLoop<Tx>(
 	let stored: string | undefined;
 	/** Contacts that leave the stored checkpoint before the next poll, each with who waits for that. */
 	const toForget = new Map<string, (failure?: PartnerError) => void>();
+	/** Whether the body of the loop has called `save` for the change that it has. */
+	let isSaved = false;
 	/** When the latest poll ended, and the pause that follows. */
 	let polledAt = never;
 	let pauseMs = 0;
 	let pause = new AbortController();
+	/** Whether the caller has asked for a poll since the latest one began. */
+	let isNudged = false;
 	/** When a poll began that delivered everything. */
 	let currentAt: number | undefined;
 	/** The service's time at the poll before. */
@@ -81,17 +87,21 @@ export function startAgencyLoop<Tx>(
 		await before;
 		while (!signal.aborted) {
 			pause = new AbortController();
-			if (toForget.size > 0) await forgetStored();
+			if (toForget.size > 0) await forgetStored(signal);
 			if (performance.now() >= polledAt + pauseMs) {
 				// Polls that began together drift apart.
 				isPolling = true;
-				pauseMs = (await pollAgency()) * (1 - Math.random() / 10);
+				isNudged = false;
+				const nextMs = (await pollAgency()) * (1 - Math.random() / 10);
+				pauseMs = isNudged ? 0 : nextMs;
 				isPolling = false;
 				polledAt = performance.now();
 			}
+			// A contact that was forgotten while the poll was being saved.
+			if (toForget.size > 0) continue;
 			await sleep(polledAt + pauseMs - performance.now(), [signal, pause.signal]);
 		}
-		settleAll();
+		if (toForget.size > 0) await forgetStored(AbortSignal.timeout(lastForgetMs));
 	}
 
 	/** One poll, whatever fails in it. Returns the pause until the next one. */
@@ -107,11 +117,12 @@ export function startAgencyLoop<Tx>(
 		let isComplete = false;
 		try {
 			// Often enough to take over from a process that has died.
-			if (!(await isOurs())) return maxMs / 4;
+			if (!(await isOurs(signal))) return maxMs / 4;
 			if (lease) keepLease(own, endLease.signal);
 			await turns.turn();
 			feed = await openFeed(own.signal, turns, counts);
-			await deliverAll(feed, own.signal, counts).finally(() => storeEnd(feed, own.signal));
+			const polled = feed;
+			await deliverAll(polled, own.signal, counts).finally(() => storeEnd(polled, own.signal));
 			isComplete = feed.remaining === 0 && !feed.memory.snapshot;
 		} catch (error) {
 			if (!isPartnerError(error)) throw error;
@@ -132,17 +143,23 @@ export function startAgencyLoop<Tx>(
 	async function deliverAll(feed: Feed, stop: AbortSignal, counts: { changes: number }): Promise<void> {
 		for await (const change of pollOnce(feed, stop, poll)) {
 			const isOver = (): boolean => stop.aborted || feed.forgotten.has(change.phoneNumber);
+			isSaved = false;
 			const isDelivered = await fleet.deliver(withPosition(feed, change), isOver);
 			// A change of a contact that was forgotten meanwhile counts as delivered.
 			if (!isDelivered && !feed.forgotten.has(change.phoneNumber)) return;
+			isSaved = false;
 			counts.changes++;
 		}
 	}
 
-	/** Stores where a poll has ended. A process that has lost its lease does not. */
-	async function storeEnd(feed: Feed | undefined, stop: AbortSignal): Promise<void> {
+	/**
+	 * Stores where a poll has ended. A process that has lost its lease does not. Nor is it stored if the loop was left after `save`
+	 * of the change: that is so if its transaction was committed, and otherwise the change comes again.
+	 */
+	async function storeEnd(feed: Feed, stop: AbortSignal): Promise<void> {
 		running = undefined;
-		if (feed && (signal.aborted || !stop.aborted)) await store(feed.memory);
+		if (isSaved || (stop.aborted && !signal.aborted)) return;
+		await store(feed.memory);
 	}
 
 	function withPosition(feed: Feed, change: Change): AgencyChange<Tx> {
@@ -154,6 +171,7 @@ export function startAgencyLoop<Tx>(
 			},
 			async save(tx) {
 				if (!save) refuse("watchAgencies", "save", "is missing: pass it as an option, or store change.checkpoint");
+				isSaved = true;
 				await save(agencyId, encode(feed.memory), tx);
 			},
 		};
@@ -181,8 +199,9 @@ export function startAgencyLoop<Tx>(
 	}
 
 	async function loaded(stop: AbortSignal): Promise<Memory> {
-		// Without `save` the body of the loop stores checkpoints, and what it has not stored is still true.
-		if (save || stored === undefined)
+		// Without `save` the body of the loop stores checkpoints, and what it has not stored is still true. With a lease another
+		// process may have gone on.
+		if (save || lease || stored === undefined)
 			stored = (await ofCallers("load", () => untilAborted(load(agencyId), stop))) ?? undefined;
 		return memoryFrom("watchAgencies", "load", stored ?? since, agencyId);
 	}
@@ -200,10 +219,10 @@ export function startAgencyLoop<Tx>(
 	}
 
 	/** Removes contacts from the stored checkpoint between two polls. */
-	async function forgetStored(): Promise<void> {
+	async function forgetStored(stop: AbortSignal): Promise<void> {
 		let failure: PartnerError | undefined;
 		try {
-			const memory = (await isOurs()) ? await loaded(signal) : undefined;
+			const memory = (await isOurs(stop)) ? await loaded(stop) : undefined;
 			if (memory && stored !== undefined) await store(memory);
 		} catch (error) {
 			if (!isPartnerError(error)) throw error;
@@ -212,20 +231,28 @@ export function startAgencyLoop<Tx>(
 		settleAll(failure);
 	}
 
+	function whenForgotten(phoneNumber: string, settle: (failure?: PartnerError) => void): void {
+		const before = toForget.get(phoneNumber);
+		toForget.set(phoneNumber, (failure) => {
+			before?.(failure);
+			settle(failure);
+		});
+	}
+
 	function settleAll(failure?: PartnerError): void {
 		for (const settle of toForget.values()) settle(failure);
 		toForget.clear();
 	}
 
-	async function isOurs(): Promise<boolean> {
-		return !lease || (await ofCallers("lease", () => untilAborted(lease(agencyId), signal))) === true;
+	async function isOurs(stop: AbortSignal): Promise<boolean> {
+		return !lease || (await ofCallers("lease", () => untilAborted(lease(agencyId), stop))) === true;
 	}
 
 	/** Ends a poll if the lease is lost meanwhile. A lease that cannot be asked for is kept, because nothing can be stored. */
 	async function keepLease(poll: AbortController, end: AbortSignal): Promise<void> {
 		while (!end.aborted) {
 			await sleep(leaseEveryMs, [end]);
-			if (!end.aborted && !(await isOurs().catch(() => true))) poll.abort();
+			if (!end.aborted && !(await isOurs(signal).catch(() => true))) poll.abort();
 		}
 	}
 
@@ -289,6 +316,7 @@ export function startAgencyLoop<Tx>(
 	}
 
 	function nudge(): void {
+		isNudged = true;
 		pauseMs = 0;
 		pause.abort();
 	}
@@ -299,9 +327,9 @@ export function startAgencyLoop<Tx>(
 		async forget(phoneNumber) {
 			if (running) return forgetIn(running, phoneNumber);
 			// A poll that begins may wait for the caller's loop, which may wait for this.
-			if (isPolling) return void toForget.set(phoneNumber, () => {});
+			if (isPolling) return whenForgotten(phoneNumber, () => {});
 			await new Promise<void>((resolve, reject) => {
-				toForget.set(phoneNumber, (failure) => (failure ? reject(failure) : resolve()));
+				whenForgotten(phoneNumber, (failure) => (failure ? reject(failure) : resolve()));
 				pause.abort();
 			});
 		},

@@ -17,8 +17,8 @@ export function ofCaller(
 	thrown: unknown,
 	agencyId?: string,
 ): PartnerConfigurationError {
-	const { name = "Error" } = Object(thrown);
-	const cause = { name: `${name}` };
+	const { name } = Object(thrown);
+	const cause = { name: typeof name === "string" && /^\w{1,100}$/.test(name) ? name : "Error" };
 	const rule = "its function failed";
 	return new PartnerConfigurationError({ operation, field, rule, agencyId, retryable: true, cause });
 }
@@ -63,6 +63,24 @@ export function checkOptions<Options extends CommonOptions>(
 export function checkPhoneNumber(phoneNumber: string): void {
 	if (typeof phoneNumber !== "string" || !/^\+\d{5,15}$/.test(phoneNumber))
 		refuse("forget", "phoneNumber", "must be a number in E.164, as the feed delivers it, such as +447700900123");
+}
+
+interface Pauses {
+	minMs: number;
+	maxMs: number;
+}
+
+/** The shortest and the longest pause. One that is not given keeps to the other. */
+export function pausesFrom(
+	operation: SyncFunction,
+	given: { [Field in keyof Pauses]?: Pauses[Field] | undefined },
+	defaults: Pauses,
+): Pauses {
+	const { maxMs = Math.max(defaults.maxMs, given.minMs ?? 0) } = given;
+	const { minMs = Math.min(defaults.minMs, maxMs) } = given;
+	checkWhole(operation, given.minMs === undefined ? "maxMs" : "minMs", minMs, 1);
+	checkWhole(operation, "maxMs", maxMs, minMs);
+	return { minMs, maxMs };
 }
 
 export function checkFunction(operation: SyncFunction, field: string, value: unknown): void {

@@ -6,7 +6,7 @@ import type { AgencyLoop } from "./agency-loop.ts";
 import { openBudget } from "./budget.ts";
 import { feedSettings } from "./feed.ts";
 import { hash } from "./fingerprint.ts";
-import { checkFunction, checkPhoneNumber, checkWhole, refuse } from "./input.ts";
+import { checkFunction, checkPhoneNumber, checkWhole, pausesFrom, refuse } from "./input.ts";
 import { followLinked } from "./linked-agencies.ts";
 import { abandoning } from "./signal.ts";
 
@@ -17,8 +17,8 @@ export interface AgenciesFeed<Tx = unknown> extends AsyncIterable<AgencyChange<T
 	/** Polls an agency as soon as there is a turn, for example after you send a message. */
 	nudge: (agencyId: string) => void;
 	/**
-	 * Removes a contact's number from all checkpoints of this process. The contact's messages until now count as delivered, and
-	 * later ones are delivered unless `skip` answers true. Resolves when the checkpoints are saved. An agency that is being
+	 * Removes a contact's number from all checkpoints of this process. What was delivered of the contact does not come again, and
+	 * everything else is delivered unless `skip` answers true. Resolves when the checkpoints are saved. An agency that is being
 	 * polled at this moment delivers nothing more of the contact, and is saved when its poll ends.
 	 *
 	 * @throws PartnerInvalidInput if the number is not in E.164. PartnerConfigurationError if `load` or `save` failed.
@@ -92,6 +92,7 @@ export function watchAgencies<Tx = unknown>(client: Client, options: WatchAgenci
 				budget: openBudget(requestsPerSecond, settings.maxMs),
 				deliver: (change, isOver) =>
 					new Promise((end) => {
+						if (own.signal.aborted) return end(false);
 						offers.push({ change, isOver, end });
 						wake();
 					}),
@@ -166,16 +167,14 @@ function checked<Tx>(options: WatchAgenciesOptions<Tx>) {
 	const feed = feedSettings(operation, options, ownNames);
 	const own = ownFields(options, [...ownNames, "signal"]);
 	const { load, save, lease, onPoll = () => {}, onError = () => {}, signal, since = "beginning", partition } = own;
-	const { requestsPerSecond = 5, maxMs = Math.max(100_000, own.minMs ?? 0), discoverMs = 60_000 } = own;
-	const { minMs = Math.min(10_000, maxMs) } = own;
+	const { requestsPerSecond = 5, discoverMs = 60_000 } = own;
+	const { minMs, maxMs } = pausesFrom(operation, own, { minMs: 10_000, maxMs: 100_000 });
 	for (const [name, value] of Object.entries({ load, save, lease, onPoll, onError }))
 		if (value !== undefined || name === "load") checkFunction(operation, name, value);
 	if (!["now", "beginning"].includes(since))
 		refuse(operation, "since", 'must be "now" or "beginning". Checkpoints come from load');
-	if (!(requestsPerSecond >= 0.01 && requestsPerSecond <= 10_000))
+	if (typeof requestsPerSecond !== "number" || !(requestsPerSecond >= 0.01 && requestsPerSecond <= 10_000))
 		refuse(operation, "requestsPerSecond", "must be a number from 0.01 to 10000");
-	checkWhole(operation, "minMs", minMs, 1);
-	checkWhole(operation, "maxMs", maxMs, minMs);
 	checkWhole(operation, "discoverMs", discoverMs, 1);
 	if (partition !== undefined) {
 		const problem = fieldsProblem(partition, ["index", "of"]);

@@ -3,7 +3,7 @@ import { sleep } from "../shared/sleep.ts";
 import { ownFields } from "../shared/validation.ts";
 import { type ChangeFeed, type FeedOptions, openFeed, pollOnce, publicFeed } from "./feed.ts";
 import { nextDueAt } from "./followed.ts";
-import { checkFunction, checkWhole } from "./input.ts";
+import { checkFunction, pausesFrom } from "./input.ts";
 import { type Change, never } from "./memory.ts";
 import { poll, pollStatuses } from "./poll.ts";
 import { abandoning } from "./signal.ts";
@@ -64,14 +64,8 @@ const longestRetryAfterMs = 3_600_000;
 export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 	const feed = openFeed("watch", agency, options, ["minMs", "maxMs", "onError"]);
 	const own = ownFields(options, ["minMs", "maxMs", "onError", "signal"]);
-	const {
-		maxMs = Math.max(300_000, own.minMs ?? 0),
-		minMs = Math.min(15_000, maxMs),
-		onError = () => {},
-		signal,
-	} = own;
-	checkWhole("watch", "minMs", minMs, 1);
-	checkWhole("watch", "maxMs", maxMs, minMs);
+	const { onError = () => {}, signal } = own;
+	const { minMs, maxMs } = pausesFrom("watch", own, { minMs: 15_000, maxMs: 300_000 });
 	checkFunction("watch", "onError", onError);
 	/** Ends the pause that comes or is under way, so that the next poll begins at once. */
 	let nudged = new AbortController();
