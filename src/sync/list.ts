@@ -113,7 +113,8 @@ export async function list(source: Source, range: Range, listing: Listing): Prom
 			const endPosition = newest === never ? now : Math.min(newest, now);
 			const top = { newest, date, now, endPosition };
 			// A copy of the data that lags behind shows a row that has moved up where it was before, which may be far down.
-			const startPosition = endPosition >= downTo ? downTo : range.startAt(top);
+			// The newest row may be older than the position, which has passed by meanwhile.
+			const startPosition = endPosition >= downTo ? Math.max(downTo, listing.startPosition) : range.startAt(top);
 			if (isFirst) Object.assign(listing, top, { startPosition });
 			const floor = startPosition - lookbackMs;
 			// What an earlier list has left out is taken from a later one that happens to show it.

@@ -50,3 +50,38 @@ test("within the lookback the list is read whole every 30 s, and one page of it 
 	write(230);
 	expect((await poll())[1]).toBe(1);
 });
+
+test.each([150, 300])(
+	"after a campaign to %i contacts in half a minute no poll reads what it has delivered",
+	async (contacts) => {
+		const sandbox = createSandbox();
+		const agency = createClient(sandbox.connection).agency(sandbox.agency().id);
+		for (let index = 0; index < contacts; index++) {
+			sandbox
+				.agency()
+				.contact(`+4477009${String(index).padStart(5, "0")}`)
+				.writes("Hello");
+			if (index % (contacts / 30) === 0) sandbox.clock.advance({ ms: 1_000 });
+		}
+		let since = "beginning";
+		const changed: number[] = [];
+		const reads: number[] = [];
+		for (const pauseMs of [0, 5_000, 10_000, 10_000, 30_000, 40_000, 60_000, 130_000]) {
+			sandbox.clock.advance({ ms: pauseMs });
+			const before = sandbox.requests().length;
+			const feed = changes(agency, { since });
+			let found = 0;
+			for await (const _ of feed) found++;
+			since = feed.checkpoint;
+			changed.push(found);
+			reads.push(
+				sandbox
+					.requests()
+					.slice(before)
+					.filter(({ operation }) => operation === "conversations.get").length,
+			);
+		}
+		expect(changed).toEqual([contacts, 0, 0, 0, 0, 0, 0, 0]);
+		expect(reads).toEqual([contacts, 0, 0, 0, 0, 0, 0, 0]);
+	},
+);
