@@ -36,8 +36,8 @@ const write = { timeoutMs: limitOf("write", "timeoutMs"), deadlineMs: limitOf("w
 const retry = (name: string) => at("client/client-options.ts", new RegExp(`defaultRetry\\b.*\\b${name}: (\\w+)`));
 const mostAttempts = at("client/client-options.ts", /attempts: optional\(whole\(1, (\d+)\)\)/);
 const rememberedIds = at("client/operation-id.ts", /claims = createRecent<.*>\((\d+)\)/);
-const minMs = at("sync/watch.ts", /minMs = Math\.min\((\w+)/);
-const maxMs = at("sync/watch.ts", /maxMs = Math\.max\((\w+)/);
+const minMs = at("sync/watch.ts", /\{ minMs: (\w+), maxMs/);
+const maxMs = at("sync/watch.ts", /minMs: \w+, maxMs: (\w+) /);
 const contacts = at("outbox/options.ts", /concurrency: given\.concurrency \?\? (\d+)/);
 const mostPriority = grouped(from("outbox/enqueue.ts", "mostPriority"));
 const settleMs = from("outbox/delivery.ts", "defaultSettleMs");
