@@ -1,4 +1,4 @@
-import { failing, type Planned } from "./decide.ts";
+import { failing, isSetBack, type Planned } from "./decide.ts";
 import { fingerprintOf, instant, totalIn } from "./fingerprint.ts";
 import { follow, type Statuses } from "./followed.ts";
 import {
@@ -50,7 +50,7 @@ export function noteRead(
 	{ lookbackMs, statuses, now }: Context,
 	memory: Memory,
 	{ phoneNumber, at, fingerprint: listed, progress }: Planned,
-	{ conversation, messages }: Conversation,
+	{ conversation, messages, date }: Conversation,
 ): Note {
 	const position = positionToCome(memory);
 	const keepFrom = position - lookbackMs;
@@ -76,7 +76,10 @@ export function noteRead(
 	const latest = instant(conversation.summary.lastMessageAt);
 	const isListed = messages.some(({ message }) => instant(message.createdAt) >= latest);
 	const fingerprint = fingerprintOf(conversation);
-	const is = isListed || latest < now - lookbackMs ? "delivered" : "unread";
+	// If the service's clock was set back since the list, new messages pass for old ones. The next poll notices that, and reads
+	// the conversation again.
+	const isCertain = (isListed || latest < now - lookbackMs) && !isSetBack(memory, date, lookbackMs);
+	const is = isCertain ? "delivered" : "unread";
 	let entry: Known = { is, fingerprint, at: Math.max(at, latest), from: keepFrom, messages: kept };
 
 	const shown = messages.filter((dated) => isNew(dated) || changed.has(dated));

@@ -28,6 +28,8 @@ export interface Conversation {
 	conversation: ConversationDetail;
 	/** Newest first, each once. */
 	messages: Dated[];
+	/** The `Date` of the answer; -Infinity without one. */
+	date: number;
 }
 
 /** A time, or the newest message alone. */
@@ -82,7 +84,7 @@ async function read(source: Source, phoneNumber: string, from: From): Promise<Co
 			await pace?.turn();
 		}
 	}
-	return { conversation, messages: [...messages.values()] };
+	return { conversation, messages: [...messages.values()], date: instant(response.headers.get("date")) };
 }
 
 /** The error of an answer that keeps the contract and yet cannot be true. */

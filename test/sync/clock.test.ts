@@ -75,6 +75,46 @@ test("a message that comes between the list and the reads of the poll that notic
 	expect(new Set(await numbers(opened, 2))).toEqual(new Set(["1", "2"]));
 });
 
+test("a message that is written between the list and the read of its conversation, after the clock was set back, is not lost", async () => {
+	const opened = openModel({ setsBack: true }, 2);
+	const { model, contact } = opened;
+	model.write(contact(0));
+	await opened.poll();
+	model.advance(10 * second);
+	model.write(contact(0));
+	// A request takes 220 ms.
+	model.schedule({
+		at: model.now + 230,
+		happen() {
+			model.clockOffsetMs = -minutes(60);
+			model.write(contact(0));
+		},
+	});
+	expect(await numbers(opened, 2)).toEqual(["1", "2"]);
+	expect((await opened.poll()).requests).toEqual(["GET /conversations"]);
+});
+
+test("a message that is written between two pages of a list, after the clock was set back, is not lost", async () => {
+	const opened = openModel({ setsBack: true }, 6);
+	const { model, contact } = opened;
+	model.pageSize = 3;
+	for (let index = 0; index < 6; index++) model.write(contact(index));
+	await opened.poll();
+	model.advance(10 * second);
+	model.write(contact(1));
+	model.schedule({
+		at: model.now + 230,
+		happen() {
+			model.clockOffsetMs = -minutes(60);
+			model.write(contact(0));
+		},
+	});
+	// The list shows the message, and the poll reads the conversation: the message seems to be an old one.
+	const { requests } = await opened.poll();
+	expect(requests).toContain(`GET /conversations/${contact(0).phoneNumber}`);
+	expect(await numbers(opened, 3)).toContain("7");
+});
+
 test("a clock that is set back to a time after the last message is noticed", async () => {
 	const opened = openModel({ setsBack: true }, 2);
 	const { model, contact } = opened;
