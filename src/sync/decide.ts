@@ -71,7 +71,9 @@ export function decide(listing: Listing, before: Memory, lookbackMs: number, isI
 	const offset = interrupted?.offset ?? never;
 	const lookbackStart = highWatermark - lookbackMs;
 	const unknown: Progress = { from: startPosition - lookbackMs };
-	const sincePosition: Progress = { from: Number(position) - lookbackMs };
+	const positionStart = Number(position) - lookbackMs;
+	/** No message lies in an empty range. But one of the clock that was set back is new, whenever the conversation is read. */
+	const sincePosition: Progress = { ...unknown, uncertain: [positionStart, positionStart] };
 	/** After a break such a row was either still to come, or it was delivered and has moved up by newer messages. */
 	const afterBreak: Progress = { ...unknown, uncertain: [offset - lookbackMs, lookbackStart] };
 
@@ -129,7 +131,7 @@ export function decide(listing: Listing, before: Memory, lookbackMs: number, isI
 		// first one of this list was missed, and has moved up by new messages.
 		if (entry && position === "now") return { from: entry.at === never ? last + 1 : Math.min(entry.at, newest) + 1 };
 		if (entry) return entry;
-		if (wasSetBack && at >= sincePosition.from) return sincePosition;
+		if (wasSetBack && at >= positionStart) return sincePosition;
 		return interrupted && !interrupted.pending.has(phoneNumber) ? afterBreak : unknown;
 	}
 }

@@ -28,8 +28,9 @@ export interface Progress {
 	/** All messages before this time were delivered. */
 	from: number;
 	/**
-	 * Set if a snapshot that was interrupted may have delivered the conversation already. If a message lies between these
-	 * times, it had not. Otherwise it had, with all messages before the later time.
+	 * Set if the conversation may have been delivered already, by a snapshot that was interrupted or before the service's clock
+	 * was set back. If a message lies between these times, it had not. Otherwise it had, with all messages before the later
+	 * time.
 	 */
 	uncertain?: readonly [number, number];
 	/** The time at which the conversation was skipped, and how many messages it had: newer ones can have the same time. */

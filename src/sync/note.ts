@@ -56,7 +56,7 @@ export function noteRead(
 	const keepFrom = position - lookbackMs;
 	// A message that is much older than the one before it was written after the service's clock was set back.
 	const isOutOfOrder = messages.some(({ at: time }, index) => time < (messages[index + 1]?.at ?? never) - lookbackMs);
-	const from = isOutOfOrder ? Math.min(progress.from, keepFrom) : deliveredBefore(progress, messages);
+	const from = isOutOfOrder ? progress.from : deliveredBefore(progress, messages);
 	const before = entryOf(memory, phoneNumber);
 	const besideSkipped = newerThanSkipped(progress, conversation.summary.totalMessages, messages);
 	const delivered: ReadonlyMap<MessageKey, number> = before?.messages ?? new Map();
@@ -93,7 +93,7 @@ export function noteRead(
 		// The messages that it lacks may be those that tell whether the conversation was delivered.
 		const { uncertain, skipped } = progress;
 		const kept: Progress = {
-			from: Math.min(progress.from, from),
+			from: progress.from,
 			...(uncertain && { uncertain }),
 			...(skipped && { skipped }),
 		};

@@ -115,6 +115,26 @@ test("a message that is written between two pages of a list, after the clock was
 	expect(await numbers(opened, 3)).toContain("7");
 });
 
+test("a conversation that the poll which notices the clock cannot read loses nothing", async () => {
+	const opened = openModel({ setsBack: true }, 2);
+	const { model, contact } = opened;
+	model.write(contact(0));
+	model.write(contact(1));
+	model.advance(minutes(20));
+	model.write(contact(0));
+	await opened.poll();
+	model.advance(minutes(5));
+	model.write(contact(1));
+	model.clockOffsetMs = -minutes(60);
+	contact(1).unreadableUntil = model.now + minutes(2);
+	await opened.poll();
+	// Older than the lookback when the conversation can be read.
+	model.write(contact(1));
+	model.advance(minutes(8));
+	model.write(contact(0));
+	expect(await numbers(opened, 1)).toEqual(expect.arrayContaining(["1", "3", "4", "5"]));
+});
+
 test("a clock that is set back to a time after the last message is noticed", async () => {
 	const opened = openModel({ setsBack: true }, 2);
 	const { model, contact } = opened;

@@ -50,6 +50,7 @@ export const kinds: Record<string, Kind> = {
 	"lists that circle or do not end": { endless: true, cursors: "offsets" },
 	"a clock that is set back": { setsBack: true },
 	"a clock that is set back, times in seconds": { setsBack: true, precisionMs: second, randomIds: true },
+	"a clock that is set back, conversations that cannot be read for a while": { setsBack: true, unreadable: true },
 	"copies that lag behind, lists that do not end, photos that are stored later": {
 		copiesLagMs: 60 * second,
 		endless: true,
