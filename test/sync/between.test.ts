@@ -1,5 +1,6 @@
 /* Answers that something in front of the service makes up, keeps or cuts off, for each request of a poll. */
 import { createClient } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
 import { changes, fingerprintOf, reconcile, type StoredConversation } from "messaging-conversations/sync";
 import { expect, test } from "vitest";
 import { isLong } from "../length.ts";
@@ -216,4 +217,42 @@ test("a conversation that is deleted is seen behind a gateway that replaces the 
 	for await (const { phoneNumber, conversation } of reconcile(agency, { stored }))
 		if (!conversation) gone.push(phoneNumber);
 	expect(gone).toEqual([contact(0).phoneNumber]);
+});
+
+test("an older page of messages that is the first one again, with a newer message, does not change the order", async () => {
+	const sandbox = createSandbox();
+	const contact = sandbox.agency().contact("+447700900101");
+	const write = (text: string): void => {
+		contact.writes(text);
+		sandbox.clock.advance({ ms: 1_000 });
+	};
+	for (let index = 0; index < 150; index++) write(`${index}`);
+	let isFault = true;
+	const client = createClient({
+		...sandbox.connection,
+		fetch(input, init) {
+			const url = new URL(input);
+			if (isFault && url.pathname.endsWith("/messages")) {
+				isFault = false;
+				write("newer");
+				url.searchParams.delete("cursor");
+			}
+			return sandbox.fetch(url.href, init);
+		},
+	});
+	let since = "beginning";
+	const delivered: (string | null)[] = [];
+	const errors: unknown[] = [];
+	for (let poll = 0; poll < 2; poll++) {
+		const feed = changes(client.agency(sandbox.agency().id), { since });
+		try {
+			for await (const { messages } of feed) delivered.push(...messages.map(({ body }) => body));
+		} catch (error) {
+			errors.push(Object(error)._tag);
+		}
+		since = feed.checkpoint;
+		sandbox.clock.advance({ minutes: 1 });
+	}
+	expect(errors).toEqual(["PartnerUnexpectedResponse"]);
+	expect(delivered).toEqual([...Array.from({ length: 150 }, (_, index) => `${index}`), "newer"]);
 });
