@@ -364,7 +364,11 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		const isOther = old.to !== text.to || old.agencyId !== text.agencyId;
 		// A repeated call finds its own text, whatever the earlier one does by now.
 		if ((isOther || old.state === "sending") && !(await store.find(text.id)))
-			refuse("supersedes", notSuperseded, "enqueue");
+			refuse(
+				"supersedes",
+				isOther ? "must be a text to the same contact of the same agency" : notSuperseded,
+				"enqueue",
+			);
 		return isOther ? undefined : old;
 	}
 

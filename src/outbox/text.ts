@@ -198,9 +198,8 @@ export interface GivenOptions {
 	supersedes?: string | undefined;
 }
 
-/** Why a text cannot take the place of another one. */
-export const notSuperseded =
-	"must be a text to the same contact that is not being sent at this moment: if it is, enqueue again in a minute";
+/** Why a text cannot take the place of another one now. */
+export const notSuperseded = "is being sent at this moment: enqueue again in a minute";
 
 /** The last error of a text. It holds no number and no text. */
 export interface TextError {
