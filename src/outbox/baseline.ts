@@ -1,32 +1,43 @@
 /*
  * The conversation right before a text is first sent, its window, and the service's time.
  */
-import { messagesSince, newestTime, type Reading, timeOf } from "./match.ts";
+import { messagesSince, newestTime, type Reading, slackMs, timeOf } from "./match.ts";
 import type { Baseline, OutboxText } from "./text.ts";
 
 const dayMs = 86_400_000;
 
 /** The conversation right before the first request. */
-export function baselineOf(reading: Reading | null, now: number, isClockGiven: boolean): Baseline {
+export function baselineOf(reading: Reading | null, now: number): Baseline {
 	if (!reading) return { since: null, known: [], queued: null, seen: false, readAt: now, openMs: null };
 	const { conversation, messages } = reading;
 	const newest = Math.max(0, ...messages.map(({ createdAt }) => timeOf(createdAt)));
-	const expires = timeOf(conversation.summary.windowExpiresAt);
-	const openMs = expires - latestNow(reading, now, isClockGiven);
 	return {
 		since: newest || null,
 		known: messagesSince(messages, newest).map(({ messageSid }) => messageSid),
 		queued: conversation.queuedMessages[0]?.body ?? null,
 		seen: true,
 		readAt: now,
-		// A window is never open for longer than a day: then the clock is wrong.
-		openMs: openMs > 0 && openMs <= dayMs ? openMs : null,
+		openMs: surelyOpenMs(reading, now) || null,
 	};
 }
 
-/** The later of this machine's clock and the service's, by which a window is closed rather than open. */
-export function latestNow({ date = 0 }: Reading, now: number, isClockGiven: boolean): number {
-	return isClockGiven ? now : Math.max(now, date);
+/** Whether a request that begins now meets an open window, by this machine's clock and by the service's. */
+export function isSurelyOpen(reading: Reading | null, now: number): boolean {
+	return reading !== null && surelyOpenMs(reading, now) > 0;
+}
+
+/** Whether such a request meets a closed window. Near its end, and while the clocks disagree, it is neither. */
+export function isSurelyClosed({ conversation, aheadMs }: Reading, now: number): boolean {
+	return timeOf(conversation.summary.windowExpiresAt) <= Math.min(now, now - aheadMs) - slackMs;
+}
+
+/** How much longer the window is open for certain, in milliseconds. */
+function surelyOpenMs({ conversation, aheadMs }: Reading, now: number): number {
+	// The request takes a moment, and the service's clock is known to a second.
+	const latest = Math.max(now, now - aheadMs) + slackMs;
+	const openMs = timeOf(conversation.summary.windowExpiresAt) - latest;
+	// A window is never open for longer than a day: then the clock is wrong.
+	return openMs > 0 && openMs <= dayMs ? openMs : 0;
 }
 
 /**

@@ -1,9 +1,9 @@
 /*
  * What to do next with one text. Nothing here reads, sends or stores.
  */
-import { isWindowOpen, type Message } from "messaging-conversations";
+import type { Message } from "messaging-conversations";
 import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
-import { openFor, serviceNow } from "./baseline.ts";
+import { isSurelyOpen, openFor, serviceNow } from "./baseline.ts";
 import {
 	aheadRange,
 	type HeldMatch,
@@ -177,7 +177,7 @@ function tapAfter({ progress }: OutboxText, match: Match, settleMs: number, now:
 }
 
 /** What a text does while the service holds another one. */
-function onHeldOf(text: OutboxText, rules: Rules, whose: "onOwnHeld" | "onOtherHeld"): OnHeld {
+export function onHeldOf(text: OutboxText, rules: Rules, whose: "onOwnHeld" | "onOtherHeld"): OnHeld {
 	return text.progress.given?.onHeld ?? rules.onHeld ?? policies[purposeOf(text)][whose];
 }
 
@@ -188,8 +188,7 @@ export function onOwnHeldOf(text: OutboxText, held: Pick<OutboxText, "id">, rule
 
 /** Whether it may be sent although the service holds another one. */
 export function mayTakePlace(onHeld: OnHeld, match: Match | null, now: number): boolean {
-	const isOpen = match !== null && isWindowOpen(match.reading.conversation, now);
-	return onHeld === "replace" || (onHeld === "send_if_open" && isOpen);
+	return onHeld === "replace" || (onHeld === "send_if_open" && isSurelyOpen(match?.reading ?? null, now));
 }
 
 /** What becomes of a text that never was requested, if it would come due within quiet hours. */

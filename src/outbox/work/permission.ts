@@ -1,8 +1,8 @@
 /*
  * Whether a text that could be sent may be sent: by the quiet hours, the agency's settings, opt-outs and the hooks.
  */
-import { isWindowOpen, type Message, PartnerConfigurationError } from "messaging-conversations";
-import { latestNow } from "../baseline.ts";
+import { type Message, PartnerConfigurationError } from "messaging-conversations";
+import { isSurelyClosed, isSurelyOpen } from "../baseline.ts";
 import { backoffMs, ifQuiet, isInDoubt, lastMoment, longestWaitMs, readAgain, unsent } from "../decide.ts";
 import { thrownBy } from "../hook-error.ts";
 import { type HeldMatch, type Match, messagesSince, type Reading, timeOf } from "../match.ts";
@@ -27,22 +27,71 @@ interface Context {
 	quiet: QuietClock;
 }
 
+/** What a request relies on, beside the text itself. */
+export interface Grounds {
+	/** The reading before it. Null if there was none, or if the conversation is unknown or hidden. */
+	reading: Reading | null;
+	/** The id of the text that waits in the service's queue until this one takes its place. */
+	replaces?: string;
+	/** Whether it may pass the text that the service holds, or has just held, only while the window is open. */
+	needsOpen?: boolean;
+}
+
 /**
- * Asks the hooks and checks the agency's settings, after the conversation was read.
- * @param isSilent whether it takes the place of a text that the service holds, so that the contact notices nothing
+ * The change of a text that may not be sent at this moment: by an opt-out, the quiet hours, or a window that has closed. It is looked
+ * at again after everything that can take long, such as a hook.
  */
+export async function ifNotNow(context: Context, text: OutboxText, grounds: Grounds): Promise<Change | undefined> {
+	const { options } = context;
+	const { reading, needsOpen = false } = grounds;
+	try {
+		const stopped = await ifOptedOut(context, text, reading);
+		if (stopped) return stopped;
+	} catch (error) {
+		return ifHookFailed(context, text, hookFailure(error));
+	}
+	const now = options.now();
+	const isOpen = isSurelyOpen(reading, now);
+	if (needsOpen && !isOpen) return { nextAt: now };
+	if (isSilent(text, grounds, now)) return undefined;
+	const asleep = await ifAsleep(context, text, reading);
+	if (asleep) return asleep;
+	const isSkipped = text.state === "waiting" && text.progress.given?.whenClosed === "skip" && !isOpen;
+	return isSkipped ? unsent(text, "expired", "window_closed") : undefined;
+}
+
+/** Whether it takes the place of the held text that it supersedes, and rings no phone. The contact must not get that one. */
+function isSilent(text: OutboxText, { reading, replaces }: Grounds, now: number): boolean {
+	if (!reading || replaces === undefined || text.progress.given?.supersedes !== replaces) return false;
+	return isSurelyClosed(reading, now);
+}
+
+/** Looks at the time, asks the hooks, and checks the agency's settings, after the conversation was read. */
 export async function permissionFor(
 	context: Context,
 	text: OutboxText,
 	match: Match | null,
+	grounds: Grounds,
 	signal: AbortSignal | undefined,
-	isSilent: boolean,
+): Promise<Permission> {
+	const early = await ifNotNow(context, text, grounds);
+	if (early) return { change: early };
+	const permission = await byHooks(context, text, match, signal);
+	if ("change" in permission) return permission;
+	// The hooks can have taken long.
+	const late = await ifNotNow(context, text, grounds);
+	return late ? { change: late } : permission;
+}
+
+async function byHooks(
+	context: Context,
+	text: OutboxText,
+	match: Match | null,
+	signal: AbortSignal | undefined,
 ): Promise<Permission> {
 	const { options, pauses } = context;
 	try {
 		const reading = match?.reading ?? null;
-		const stopped = await ifOptedOut(context, text, reading);
-		if (stopped) return { change: stopped };
 		const reply = text.state === "held" && match?.kind === "held" ? await afterReply(options, text, match) : "send";
 		if (reply === "wait") return { change: readAgain(text, options, options.now()) };
 		if (reply === "cancel")
@@ -52,8 +101,7 @@ export async function permissionFor(
 		if (typeof verdict === "object" && "waitUntil" in verdict)
 			return { change: ifLater(text, verdict.waitUntil, options) };
 		const chosen = typeof verdict === "object" ? verdict.consentLanguage : text.consentLanguage;
-		const isSkipped = text.progress.given?.whenClosed === "skip" && !isSilent;
-		const permission = await bySettings(context, text, reading, { chosen, isSkipped }, signal);
+		const permission = await bySettings(context, text, reading, chosen, signal);
 		if ("language" in permission) pauses.cleared(text.id);
 		return permission;
 	} catch (error) {
@@ -69,8 +117,7 @@ async function ifOptedOut(
 	reading: Reading | null,
 ): Promise<Change | undefined> {
 	const now = options.now();
-	const isOpen = reading !== null && isWindowOpen(reading.conversation, now);
-	const optOut = await contact.optOutOf(text, reading, isOpen);
+	const optOut = await contact.optOutOf(text, reading, isSurelyOpen(reading, now));
 	const endedBy = text.state === "waiting" ? await contact.endedBy(text) : null;
 	if (!optOut) return endedBy ? unsent(text, "cancelled", endedBy) : undefined;
 	if (text.state === "held") return { ...readAgain(text, options, now), progress: { cancelRequested: true } };
@@ -130,13 +177,12 @@ async function bySettings(
 	{ options, pauses, settings: cache }: Context,
 	text: OutboxText,
 	reading: Reading | null,
-	{ chosen, isSkipped }: { chosen: string | null; isSkipped: boolean },
+	chosen: string | null,
 	signal: AbortSignal | undefined,
 ): Promise<Permission> {
 	const now = options.now();
 	const { agencyId } = text;
-	const isOpen = reading !== null && isWindowOpen(reading.conversation, latestNow(reading, now, options.isClockGiven));
-	if (!isOpen && text.state === "waiting" && isSkipped) return { change: unsent(text, "expired", "window_closed") };
+	const isOpen = isSurelyOpen(reading, now);
 	const settings = await cache.of(agencyId, reading, signal);
 	if (!settings) return { language: chosen, settings };
 	const { availableLanguages, defaultLanguage, eligibleForManualSend } = settings;
@@ -166,8 +212,7 @@ export async function ifAsleep(
 	reading: Reading | null,
 ): Promise<Change | undefined> {
 	const now = options.now();
-	const isOpen = reading !== null && isWindowOpen(reading.conversation, now);
-	if (policies[purposeOf(text)].keepsQuiet === "while_closed" && isOpen) return undefined;
+	if (policies[purposeOf(text)].keepsQuiet === "while_closed" && isSurelyOpen(reading, now)) return undefined;
 	try {
 		const until = await quiet.end(text.agencyId, now);
 		if (until === undefined) return undefined;
@@ -177,16 +222,4 @@ export async function ifAsleep(
 	} catch (error) {
 		return ifHookFailed({ options, pauses }, text, hookFailure(error));
 	}
-}
-
-/** Whether a request that just failed may be made again, although its conversation shows nothing of it yet. */
-export async function mayRepeat(
-	{ contact, quiet, options }: Context,
-	text: OutboxText,
-	reading: Reading,
-): Promise<boolean> {
-	if (await contact.optOutOf(text, reading, isWindowOpen(reading.conversation, options.now()))) return false;
-	if (policies[purposeOf(text)].keepsQuiet !== "always") return true;
-	const until = await quiet.end(text.agencyId, options.now()).catch(() => 0);
-	return until === undefined;
 }

@@ -1,7 +1,7 @@
 /*
  * Sends a text: asks whether it may go now, stores that its request begins, makes it, and stores how it ended.
  */
-import { isWindowOpen, type OutgoingMessage, type PartnerError, type Sent } from "messaging-conversations";
+import type { OutgoingMessage, PartnerError, Sent } from "messaging-conversations";
 import { baselineOf } from "../baseline.ts";
 import {
 	asMessage,
@@ -15,24 +15,20 @@ import {
 	whileWaiting,
 	withEnd,
 } from "../decide.ts";
-import type { Match, Reading } from "../match.ts";
+import type { Match } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
 import { type Change, type OutboxText, operationIdOf, storableId } from "../text.ts";
 import type { QueueContext } from "./context.ts";
 import { errorOf, failureOf } from "./failure.ts";
 import { isRefusedByGateway } from "./gateway.ts";
 import { sleepsWhileClosed } from "./order.ts";
-import { ifAsleep, permissionFor } from "./permission.ts";
+import { type Grounds, ifNotNow, permissionFor } from "./permission.ts";
 import { canAsk, isSameSettings, type Settings } from "./settings.ts";
 import { write, writeEnd } from "./write.ts";
 
-/** What a request relies on. */
-interface Grounds {
-	/** The reading before it. Null if there was none, or if the conversation is unknown or hidden. */
-	reading: Reading | null;
+/** What a request relies on, and what the service gets. */
+interface Allowed extends Grounds {
 	readAt: number;
-	/** The id of the text that waits in the service's queue until this one takes its place. */
-	replaces?: string;
 	/** The agency's settings when the request was allowed. */
 	settings?: Settings | undefined;
 	/** Language for the consent template. */
@@ -47,25 +43,16 @@ export async function send(
 	context: QueueContext,
 	text: OutboxText,
 	match: Match | null,
-	grounds: Grounds,
+	grounds: Allowed,
 	signal: AbortSignal | undefined,
 ): Promise<boolean> {
-	// In the place of the held text that it supersedes it rings no phone, and the contact must not get that one.
-	const { reading = null } = match ?? {};
-	const isOpen = reading !== null && isWindowOpen(reading.conversation, context.options.now());
-	const isSilent = grounds.replaces !== undefined && text.progress.given?.supersedes === grounds.replaces && !isOpen;
-	const asleep = isSilent ? undefined : await ifAsleep(context, text, reading);
-	if (asleep) {
-		const saved = await write(context, text, asleep);
-		if (saved?.reason === "quiet_hours") await putToSleep(context, saved);
-		return saved !== undefined && asleep.state !== undefined;
-	}
-	const permission = await permissionFor(context, text, match, signal, isSilent);
+	const permission = await permissionFor(context, text, match, grounds, signal);
 	if (signal?.aborted) return false;
 	if ("change" in permission) {
-		await write(context, text, permission.change);
+		const { change } = permission;
+		await putToSleep(context, await write(context, text, change));
 		// A text that steps aside or is cancelled gives way to the next one.
-		return permission.change.readyAt !== undefined || permission.change.state !== undefined;
+		return change.readyAt !== undefined || change.state !== undefined;
 	}
 	return request(context, text, { ...grounds, ...permission }, signal);
 }
@@ -74,7 +61,8 @@ export async function send(
  * What waits behind a text that sleeps until the morning sleeps too, so that it does not count as late. The next reply that is
  * enqueued wakes the replies.
  */
-export async function putToSleep(context: QueueContext, head: OutboxText): Promise<void> {
+export async function putToSleep(context: QueueContext, head: OutboxText | undefined): Promise<void> {
+	if (head?.state !== "waiting" || head.reason !== "quiet_hours") return;
 	const { store, now } = context.options;
 	for (const text of await store.open(head, 100, now())) {
 		const isAwake = sleepsWhileClosed(text) && !sleepsWhileClosed(head);
@@ -87,7 +75,7 @@ export async function putToSleep(context: QueueContext, head: OutboxText): Promi
 export async function request(
 	context: QueueContext,
 	text: OutboxText,
-	grounds: Grounds,
+	grounds: Allowed,
 	signal: AbortSignal | undefined,
 ): Promise<boolean> {
 	const { options } = context;
@@ -101,13 +89,15 @@ export async function request(
 	const begun = await begin(context, text, grounds);
 	if (!begun) return false;
 	const message = await messageOf(begun);
+	// The statement can have taken long too.
+	const isLate = (await ifNotNow(context, text, grounds)) !== undefined || now() > lastMoment(text, options);
 	// Another worker takes over `settleMs` after the attempt record. By then the request must have ended, by both clocks: a
 	// process that was stopped since knows it by the one, a machine that slept by the other.
 	const sinceMs = Math.max(performance.now() - startedAt, now() - (lastRequestAt(begun) ?? 0));
 	const { settleMs } = options;
 	const longestMs = Math.min(Math.max(settleMs - 5_000, Math.min(1_000, (settleMs * 2) / 3)), 60_000);
 	const leftMs = longestMs - sinceMs;
-	if (leftMs < 1 || now() - grounds.readAt > freshMs || now() > lastMoment(text, options) || signal?.aborted) {
+	if (leftMs < 1 || now() - grounds.readAt > freshMs || isLate || signal?.aborted) {
 		// Somebody may have written since the reading, or the time has passed: read again first.
 		const { state, reason, progress } = text;
 		const failures = progress.failures + 1;
@@ -137,8 +127,8 @@ export async function request(
 }
 
 /** Stores the attempt record before the request. It freezes what the service gets, and with it the `operationId`. */
-async function begin(context: QueueContext, text: OutboxText, grounds: Grounds): Promise<OutboxText | undefined> {
-	const { now, isClockGiven, settleMs } = context.options;
+async function begin(context: QueueContext, text: OutboxText, grounds: Allowed): Promise<OutboxText | undefined> {
+	const { now, settleMs } = context.options;
 	const { progress } = text;
 	const language = progress.language === undefined ? grounds.language : progress.language;
 	const isFirst = text.state === "waiting" && pendingOf(text).length === 0;
@@ -147,7 +137,7 @@ async function begin(context: QueueContext, text: OutboxText, grounds: Grounds):
 		// A row that is still `sending` then has lost its worker.
 		nextAt: now() + settleMs,
 		progress: {
-			baseline: isFirst ? baselineOf(grounds.reading, grounds.readAt, isClockGiven) : progress.baseline,
+			baseline: isFirst ? baselineOf(grounds.reading, grounds.readAt) : progress.baseline,
 			attempts: progress.attempts + 1,
 			requests: [...progress.requests, { at: now() }],
 			language: language ?? null,
@@ -185,7 +175,7 @@ async function afterError(
 	context: QueueContext,
 	text: OutboxText,
 	error: PartnerError,
-	grounds: Grounds,
+	grounds: Allowed,
 	signal: AbortSignal | undefined,
 ): Promise<Change> {
 	const { options, pauses } = context;

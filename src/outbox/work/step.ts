@@ -1,7 +1,8 @@
 /*
  * One step of one text: read, decide, and store the decision or send.
  */
-import { isWindowOpen, PartnerConfigurationError } from "messaging-conversations";
+import { PartnerConfigurationError } from "messaging-conversations";
+import { isSurelyOpen } from "../baseline.ts";
 import {
 	type Decision,
 	decide,
@@ -10,6 +11,7 @@ import {
 	isRestored,
 	longestWaitMs,
 	mayTakePlace,
+	onHeldOf,
 	onOwnHeldOf,
 	readAgain,
 	tapOf,
@@ -22,7 +24,7 @@ import type { Change, OutboxText } from "../text.ts";
 import type { QueueContext } from "./context.ts";
 import { hookFailure } from "./failure.ts";
 import { waitingWith, willing } from "./order.ts";
-import { ifAsleep, ifHookFailed, mayRepeat } from "./permission.ts";
+import { ifAsleep, ifHookFailed, ifNotNow } from "./permission.ts";
 import { readFor } from "./read.ts";
 import { putToSleep, request, send } from "./send.ts";
 import { ifUnchanged, watchedFrom } from "./watch.ts";
@@ -52,7 +54,7 @@ export async function workText(
 		const asleep = await ifAsleep(context, head, null);
 		if (asleep) {
 			const saved = await write(context, head, asleep);
-			if (saved?.reason === "quiet_hours" && saved.state === "waiting") await putToSleep(context, saved);
+			await putToSleep(context, saved);
 			return saved !== undefined;
 		}
 	}
@@ -74,14 +76,20 @@ export async function workText(
 	const decision = await sinceBackup(context, learned, decide(learned, match, options, readAt));
 	// Once is enough.
 	const text = { ...learned, progress: { ...learned.progress, restored: undefined } };
-	if (isRepeat && match?.kind === "none" && (await mayRepeat(context, text, match.reading)))
-		return request(context, text, { reading: match.reading, readAt }, signal);
+	const grounds = { reading: match?.reading ?? null, readAt };
+	// A request that just failed may be made again, although its conversation shows nothing of it yet.
+	if (isRepeat && match?.kind === "none" && !(await ifNotNow(context, text, grounds)))
+		return request(context, text, grounds, signal);
 	if (text.state === "held" && match && typeof decision !== "string") {
 		const passed = await letPass(context, text, others, { match, decision, readAt }, signal);
 		if (passed !== undefined) return passed;
 	}
 	if (decision === "send" && lease.isSuspended) return apply(context, text, readAgain(text, options, now()));
-	if (decision === "send") return send(context, text, match, { reading: match?.reading ?? null, readAt }, signal);
+	if (decision === "send") {
+		const isBehind = text.state === "waiting" && (match?.reading.conversation.queuedMessages.length ?? 0) > 0;
+		const needsOpen = isBehind && onHeldOf(text, options, "onOtherHeld") === "send_if_open";
+		return send(context, text, match, { ...grounds, needsOpen }, signal);
+	}
 	if (text.state === "waiting" && decision !== "read" && decision.state === undefined)
 		return putOff(context, text, decision, texts);
 	return apply(context, text, decision);
@@ -130,10 +138,11 @@ async function letPass(
 	if (next && !isGone) {
 		const progress = { ...decision.progress, replacedBy: next.id };
 		if (!(await write(context, held, { ...decision, progress }))) return false;
-		return send(context, next, match, { reading, readAt, replaces: held.id }, signal);
+		const needsOpen = onOwnHeldOf(next, held, options) === "send_if_open";
+		return send(context, next, match, { reading, readAt, replaces: held.id, needsOpen }, signal);
 	}
 	if (isGone && !(await apply(context, held, decision))) return false;
-	if (next) return send(context, next, match, { reading, readAt }, signal);
+	if (next) return send(context, next, match, { reading, readAt, needsOpen: true }, signal);
 	// They wait as long as the one that is held, unless something changes.
 	for (const text of due)
 		if (!(await write(context, text, { nextAt: decision.nextAt ?? readAt + longestWaitMs }))) return false;
@@ -150,7 +159,7 @@ async function sinceBackup({ contact }: QueueContext, text: OutboxText, decision
 
 /** The row with what the reading shows. It is stored together with the decision. */
 function noted(text: OutboxText, match: Match | null, now: number): OutboxText {
-	const isOpen = match ? isWindowOpen(match.reading.conversation, now) : undefined;
+	const isOpen = match ? isSurelyOpen(match.reading, now) : undefined;
 	const journal = withRead(text.progress.journal, { at: now, read: match?.kind ?? "hidden", isOpen });
 	const isSeen = match && match.reading.conversation.queuedMessages.length > 0;
 	// By a clock that is right it may have been earlier.
@@ -167,8 +176,7 @@ async function withOptOut({ contact, options }: QueueContext, text: OutboxText, 
 	if (!match) return text;
 	await contact.learn(match.reading.messages, match.reading.aheadMs);
 	if (text.state !== "held" || text.progress.cancelRequested) return text;
-	const isOpen = isWindowOpen(match.reading.conversation, options.now());
-	const isOut = await contact.optOutOf(text, match.reading, isOpen);
+	const isOut = await contact.optOutOf(text, match.reading, isSurelyOpen(match.reading, options.now()));
 	if (!isOut) return text;
 	// The step that the reading began tells of it.
 	const [step, ...steps] = [...(text.progress.journal ?? [])].reverse();
