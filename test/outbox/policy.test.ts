@@ -78,6 +78,30 @@ describe("opt-outs", () => {
 		expect(await stateOf(world, "late")).toEqual(["cancelled", "opted_out"]);
 	});
 
+	test.each(Object.entries({ photo: { media: [{ url: "https://files.invalid/1.jpg" }] }, thumb: "👍", marks: "!!" }))(
+		"a %s without words is no question that a reply may answer",
+		async (_what, message) => {
+			const world = createWorld(defaults);
+			world.anna.writes("STOP");
+			world.sandbox.clock.advance({ minutes: 1 });
+			world.anna.writes(message);
+			world.sandbox.clock.advance({ minutes: 1 });
+			await add(world, "answer", { purpose: "reply" });
+			await world.pass({ minutes: 1 });
+			expect([await stateOf(world, "answer"), world.texts()]).toEqual([["cancelled", "opted_out"], []]);
+		},
+	);
+
+	test("a photo with words is one", async () => {
+		const world = createWorld(defaults);
+		world.anna.writes("STOP");
+		world.sandbox.clock.advance({ minutes: 1 });
+		world.anna.writes({ body: "Is this the flat?", media: [{ url: "https://files.invalid/1.jpg" }] });
+		await add(world, "answer", { purpose: "reply" });
+		await world.pass({ minutes: 1 });
+		expect(world.texts()).toEqual(["answer"]);
+	});
+
 	test("a held text is marked, and onReply does not send it again", async () => {
 		const world = createWorld({ ...defaults, onReply: "send" });
 		world.sandbox.clock.advance({ hours: 25 });
@@ -491,6 +515,10 @@ describe("after an earlier text that the service held", () => {
 		await world.pass({ minutes: 5 });
 		expect(world.texts()).toEqual(["later reply", "later notice"]);
 		expect(await stateOf(world, "later marketing")).toEqual(["cancelled", "earlier_text_declined"]);
+		world.anna.writes({ media: [{ url: "https://files.invalid/1.jpg" }] });
+		await add(world, "after a photo", { purpose: "marketing" });
+		await world.pass({ minutes: 5 });
+		expect(await stateOf(world, "after a photo")).toEqual(["cancelled", "earlier_text_declined"]);
 		world.anna.writes("Tell me more");
 		await add(world, "asked for", { purpose: "marketing" });
 		await world.pass({ minutes: 5 });

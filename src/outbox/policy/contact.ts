@@ -19,6 +19,9 @@ export interface OptOutReader {
 
 const mostRemembered = 10_000;
 
+/** Whether the contact wrote something with words. A photo, a location or an emoji has none, and a tap on a button neither. */
+const hasWords = (message: Message): boolean => isWords(message) && /[\p{L}\p{N}]/u.test(message.body ?? "");
+
 /**
  * @param optOut replaces the package's own function; false examines no message
  * @throws PartnerConfigurationError of `asks`, if that function throws or does not answer true or false
@@ -113,8 +116,10 @@ export function createContact(
 		return known;
 	};
 	let isUpToDate = false;
-	/** When the contact last wrote words, at the earliest. A tap on a button is none. */
+	/** When the contact last wrote words, at the earliest. */
 	let wroteAt = 0;
+	/** The same of anything but a tap on a button: a photo answers too. */
+	let answeredAt = 0;
 	let ahead = 0;
 	/** By the clock of the outbox; 0 without a time. */
 	const at = ({ createdAt }: Message): number => {
@@ -129,8 +134,11 @@ export function createContact(
 			// Somebody may have called `optOut` meanwhile.
 			known = undefined;
 			const [leastMs] = aheadRange(aheadMs);
-			for (const message of messages)
-				if (isWords(message)) wroteAt = Math.max(wroteAt, timeOf(message.createdAt) + leastMs);
+			for (const message of messages) {
+				const sentAt = timeOf(message.createdAt) + leastMs;
+				if (hasWords(message)) wroteAt = Math.max(wroteAt, sentAt);
+				if (isWords(message)) answeredAt = Math.max(answeredAt, sentAt);
+			}
 			const out = newestAsk(messages, asks, "out", at);
 			const back = newestAsk(messages, asks, "in", at);
 			if (!out && !back) return;
@@ -169,7 +177,7 @@ export function createContact(
 			if (text.createdAt === declined && wroteAt < declined) return "earlier_text_declined";
 			if (afterDecline === "cancel" && declined > wroteAt) return "earlier_text_declined";
 			const least = Math.max(endedByIgnored === "none" ? 0 : ignored, endedByIgnored === "all" ? ignoredMarketing : 0);
-			return text.createdAt < least && wroteAt < least ? "earlier_text_unanswered" : null;
+			return text.createdAt < least && answeredAt < least ? "earlier_text_unanswered" : null;
 		},
 		async optOutAfter({ createdAt, progress }) {
 			const { optedOut = 0 } = await facts();
@@ -187,7 +195,7 @@ export function createContact(
 			if (policies[purposeOf(text)].afterOptOut === "never") return stopped;
 			const hasWritten = messagesSince(messages, optedOut - ahead).some(
 				(message) =>
-					isWords(message) && asks(message) !== "out" && at(message) > optedOut && at(message) <= text.createdAt,
+					hasWords(message) && asks(message) !== "out" && at(message) > optedOut && at(message) <= text.createdAt,
 			);
 			return isOpen && hasWritten ? null : stopped;
 		},
