@@ -67,6 +67,8 @@ test.each([
 	"🛑STOP🛑",
 	"no! stop!",
 	"STOP STOP STOP",
+	"🛑",
+	" 🛑🛑🛑!! ✋",
 ])("%s is an opt-out", (text) => expect(isOptOut(text)).toBe(true));
 
 /** A request, and what makes it depend on something. */
@@ -376,7 +378,7 @@ test("what is quoted or forwarded is not asked", () => {
 });
 
 test("a message without text asks nothing, and another value is a mistake", () => {
-	for (const text of ["", "  ", "👍", "?", "стоп", null, undefined]) {
+	for (const text of ["", "  ", "👍", "✋", "?", "🛑?", "стоп", null, undefined]) {
 		expect(isOptOut(text)).toBe(false);
 		expect(isOptIn(text)).toBe(false);
 	}

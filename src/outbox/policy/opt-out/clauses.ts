@@ -24,6 +24,7 @@ const fold = (text: string) =>
 		.replace(/\p{M}+/gu, "")
 		.replace(/(https?:|www\.)\S*/gi, " url ")
 		.replace(/\b(\p{L})\.(?=\p{L}\b)/gu, "$1") // S.T.O.P.
+		.replace(/\b(aub|svp|stp|AUB|SVP|STP)\.(?= \p{Ll})/gu, "$1") // "stop a.u.b. met"
 		.replace(/["“”„«»*_~]/g, "")
 		.replace(/\b([djlmn])' ?(?=\p{L})/giu, "$1e ") // m'écrire
 		.replace(/'/g, "")
@@ -37,7 +38,9 @@ const fold = (text: string) =>
 export function clausesOf(text: string): Clause[] {
 	const trimmed = text.trim();
 	if (trimmed.length > longestText) return [];
-	const folded = fold(trimmed);
+	// Nothing but a stop sign, and hands perhaps.
+	const isSign = trimmed.includes("🛑") && !/[\p{L}\p{N}?]/u.test(trimmed);
+	const folded = isSign ? "stop" : fold(trimmed);
 	const spelt = /^\P{L}*\p{L}( +\p{L}){2,}\P{L}*$/u.test(folded) ? folded.replace(/ /g, "") : folded; // S T O P
 	const clauses: { tokens: string[]; before: string }[] = [];
 	let mark = ".";
@@ -47,7 +50,7 @@ export function clausesOf(text: string): Clause[] {
 			if (mark === "") last.push(token);
 			else clauses.push({ tokens: [token], before: mark });
 			mark = "";
-		} else if (token !== "," || mark !== "" || last.at(-1)?.toLowerCase() !== "auf") {
+		} else if (token !== "," || mark !== "" || !/^auf(horen)?$/i.test(last.at(-1) ?? "")) {
 			// German has a comma between "Hören Sie auf" and what to stop.
 			const next = marks.includes(token) ? token : /[\n;]/.test(token) ? "." : ",";
 			if (marks.indexOf(next) > marks.indexOf(mark)) mark = next;

@@ -1,5 +1,6 @@
 import { refuse } from "../../input.ts";
 import { type Clause, clausesOf } from "./clauses.ts";
+import { withoutThreat } from "./remarks.ts";
 import { allClassesOf, classesOf, hasPlease, withoutPlease } from "./words.ts";
 
 const anyOf = (...forms: string[]) => new RegExp(`^(${forms.join("|")})$`);
@@ -7,8 +8,8 @@ const anyOf = (...forms: string[]) => new RegExp(`^(${forms.join("|")})$`);
 /** How classes of words, see `classesOf`, make a request, anywhere in a message. */
 const request = anyOf(
 	"P?W?E[MPLJ]*", // leave me alone
-	"W?[SZ](?=.*[VHT])[VHTPMRA]+|T+S", // stop texting me, stop promotions
-	"(?=.*[NX])(?=.*[MXQ])(?=.*[VH])[NXMQVHTP]+", // don't text me again
+	"W?[SZ](?=.*[VHT])[VHTPMRAO]+|T+S", // stop texting me, stop promotions
+	"(?=.*[NX])(?=.*[MXQ])(?=.*[VH])[NXMQVHTPO]+", // don't text me again
 	"(?=.*W)(?=.*N)(?=.*[TB]|.*R.*M|.*M.*R)[WNMQTBRPA]+", // I don't want to receive texts
 	"(?=.*U)(?=.*[PWLJ])[WPLJUT]+", // unsubscribe me
 	"(?=.*D)(?=.*P)[WPLJD]+|P?W?F[PLJ]*[LJ]", // delete my number
@@ -16,7 +17,7 @@ const request = anyOf(
 );
 /** It may be a complaint: "No more messages". */
 const noMore = anyOf("(?=.*[NX])(?=.*M)(?=.*T)[NXMT]+|QT");
-const none = anyOf("[NM]+T");
+const none = anyOf("[NM]+[HP]*T");
 /** Nobody means anything else. */
 const unmistakable = /[LU]|D.*P|P.*D/;
 /** The list may be that of Friday's visitors, and what is not to be sent a photo. */
@@ -24,34 +25,35 @@ const vague = /J|^[^TBVE]*[HR][^TBVE]*$/;
 
 const keyword = anyOf("[SU]+", "NVP|PNV|VPN|NPVN?|N[HP]{2}N?T|HPNT");
 /** A complaint in Italian, and what stops a car or ends a visit. */
-const doubtful = /^non (mi|ci) |\b(pare|parar|detener|beenden|quit|austragen) /;
+const doubtful = /(?<!favore )\bnon (mi|ci) |\b(pare|parar|detener|beenden|quit|austragen) /;
 /** Said of many things. So no "ok" and no "now" may stand beside them. */
 const ambiguous = anyOf("[KSU]+");
 /** Of the carriers, and what people say of a visit. So they must be the whole message. */
 const lone = /^(cancel|cancelar|end|revoke) $/;
+/** A list of nothing but numbers. */
+const forTexts =
+	/\b((mailing|verzend)\S*|mailing lists?|verteiler|database|databank|datenbank|bestand|fichier|base de (donnees|datos|dados)|(dall)?elenco|cadastro|baz[ay]|contact(s|os)) /;
 /** On a button, where "Cancel" ends a booking. */
 const button =
 	/^(stopp?(en)?|stopp? ?all(es)?|(se )?(desabonner|desinscrire)|desabonnement|unsub(scribe)?( me)?|opt ?out|uitschrijven|schrijf (mij|me) uit|abbestellen|(darme|dar|darse) de baja|desuscribir(me|se)?|cancelar (la |mi )?suscripcion|disiscriver(e|mi)|disiscrivi(mi|ti)|descadastrar|wypisz( mnie)?|anuluj subskrypcje) $/;
 const stopTexts = anyOf("[SZ](?=.*T)[HTPV]+|[SZ]VP|T+S|U+[PLT]+");
 const answer =
 	/^(no|nee|non|nein|nao|nie|yes|ja|oui|si|sim|tak)( thanks| thank you| bedankt| dank (u|je)| merci| danke| gracias| grazie| obrigad[oa]| dziekuje)? $/;
-const remark =
-	/^((im |i am )?not interested|((you have|you got|this is|its) (the )?)?wrong (number|person)|(you are|youre) (spamming|harassing|bothering) (me|us)|geen interesse|verkeerd nummer|pas interesse|faux numero|kein interesse|falsche nummer|no me interesa|numero (equivocado|sbagliato|errado)) $/;
 const returns =
 	/^(start|unstop|(re)?subscribe|resume|opt ?in|(start|resume) (promotions|marketing|messages)|(you can )?(text|message) me again|aanmelden|inschrijven|s?(re)?abonner|s?(re)?inscrire|anmelden|alta|(re)?suscribir(me)?|darme de alta|iscrivimi|iscriviti|inscrever|zapisz( mnie)?|wznow) $/;
 
 /** A question that is a request begins like this. */
 const polite =
-	/^((can|could|would|will) you|(kan|kun|wil|zou) (je|jij|u)|(kunt|wilt) u|(kunnen|willen) jullie|(pouvez|pourriez) ?vous|(peux|pourrais) ?tu|(konnen|konnten|wurden) sie|(kannst|konntest) du|konnt ihr|(pued|podri)(es|en|a|as|an|e)|puo|puoi|potete|potrebbe|potreste|(pode|poderia)(m|s)?|czy (moze(cie|sz)?|mogl[a-z]+|moga)( panstwo| pan| pani)?) /;
+	/^((can|could|would|will) you|(kan|kun|wil|zou) (je|jij|u)|(kunt|wilt) u|(kunnen|willen) jullie|(pouvez|pourriez) ?vous|(peux|pourrais) ?tu|(konnen|konnten|wurden) sie|(kannst|konntest) du|konn?te?t ihr|wurdet ihr|(pued|podri)(es|en|a|as|an|e)|puo|puoi|potete|potrebbe|potreste|(pode|poderia)(m|s)?|czy (moze(cie|sz)?|mogl[a-z]+|moga)( panstwo| pan| pani)?) /;
 /** What somebody has to do. */
 const duty =
 	/^((jullie|je|jij|u) moet(en)?|you (can|must|should|need to|have to)|vous devez|il faut|sie (mussen|sollen|sollten)|tienen? que|devono|dovete|deve|tem que|(musicie|macie)) /;
 /** Somebody who has asked before. */
 const again =
-	/^(i (have )?(already )?(said|asked|told)( you)?( already)?( to)?|ik (zei|heb( al)? gezegd)|je (vous )?ai( deja)? dit( de)?|ich (sagte|habe( schon)? gesagt)|(ya )?(he dicho|dije)( que)?|ho( gia)? detto( di)?|(eu )?(ja )?disse|powiedzial[ae]m) /;
+	/^(i (have )?(already )?(said|asked|told)( you)?( already)?( to)?|ik (zei|heb( al)? gezegd)|je (vous )?ai( deja)? dit( de)?|ich (sagte|habe( schon)? gesagt)|(ya )?(he dicho|dije)( que)?|ho( gia)? detto( di)?|(eu )?(ja )?disse( isso)?|powiedzial[ae]m) /;
 /** About another case, another time, or how to do it. */
 const condition =
-	/^((and|but|or|hi|hello|en|maar|et|mais|und|aber|y|pero|e|ma|mas|i|ale) )?(to|if|when(ever)?|unless|until|till|once|as (soon|long) as|after|before|in case|while|at least|tenminste|au moins|zumindest|(al|por lo|pelo) menos|almeno|przynajmniej|provided|should (it|you|the|this)|mocht(en)?|sollten?|assuming|supposing|from(?! now on)|starting|for (now|the (moment|time being))|today|tonight|tomorrow|als|wanneer|zodra|tot(dat)?(?! (ziens|nooit))|tenzij|nadat|voordat|zolang|indien|vanaf(?! nu)|voorlopig|mits|op voorwaarde|si(?! $)|quand|des que|une fois|jusqu\S*|lorsqu\S*|apres|avant|tant qu\S*|au cas ou|(a )?condition|pourvu|pendant|a (moins|menos)|a partir(?! d\S* (maintenant|ahora|agora))|pour le (moment|instant)|wenn|falls|sobald|bis(?! (bald|dann))|solange|nachdem|sofern|vorausgesetzt|angenommen|wahrend|nach|ab(?! (sofort|jetzt))|vorerst|cuando|en (cuanto|caso)|hasta(?! (luego|nunca|pronto))|mientras|siempre que|con tal|durante|despues|tras|una (vez|volta)|desde(?! (ahora|ya))|apenas|por (ahora|enquanto)|se(?! (lo|faz|des\S+))|quando|(non )?appena|finche|fin[oa]|dopo|nel caso|qualora|a patto|purche|per ora|assim que|ate(?! (logo|breve|nunca))|logo que|depois|apos|uma vez|enquanto|caso|contanto|jesli|jezeli|jak|gdy(by)?|kiedy|dopoki|az|po|zanim|chyba|w razie|pod warunkiem|podczas|o ile|na razie|od(?! (teraz|dzis))) /;
+	/^((and|but|or|hi|hello|en|maar|et|mais|und|aber|y|pero|e|ma|mas|i|ale) )?(to|if|when(ever)?|unless|until|till|once|as (soon|long) as|after|before|in case|while|at least|tenminste|au moins|zumindest|(al|por lo|pelo) menos|almeno|przynajmniej|provided|should (it|you|the|this)|mocht(en)?|sollten?|assuming|supposing|from(?! now on)|starting|for (now|the (moment|time being))|today|tonight|tomorrow|als|wanneer|zodra|tot(dat)?(?! (ziens|nooit))|tenzij|nadat|voordat|zolang|indien|vanaf(?! nu)|voorlopig|mits|op voorwaarde|si(?! $)|quand|des que|une fois|jusqu\S*|lorsqu\S*|apres|avant|tant qu\S*|au cas ou|(a )?condition|pourvu|pendant|a (moins|menos)|a partir(?! d\S* (maintenant|ahora|agora))|pour le (moment|instant)|wenn|falls|sobald|bis(?! (bald|dann))|solange|nachdem|sofern|vorausgesetzt|angenommen|wahrend|nach|ab(?! (sofort|jetzt))|vorerst|cuando|en (cuanto|caso)|hasta(?! (luego|nunca|pronto))|mientras|siempre que|con tal|durante|despues|tras|una (vez|volta)|desde(?! (ahora|ya))|apenas|por (ahora|enquanto)|se(?! (lo|faz|des\S+|(han? )?equivoc\S+))|quando|(non )?appena|finche|fin[oa]|dopo|nel caso|qualora|a patto|purche|per ora|assim que|ate(?! (logo|breve|nunca))|logo que|depois|apos|uma vez|enquanto|caso|contanto|jesli|jezeli|jak|gdy(by)?|kiedy|dopoki|az|po|zanim|chyba|w razie|pod warunkiem|podczas|o ile|na razie|od(?! (teraz|dzis))) /;
 /** What follows takes some of it back. */
 const exception =
 	/^(but|except|only|unless|if|until|maar|behalve|tenzij|mais|sauf|aber|ausser|es sei denn|sondern|pero|salvo|ma|tranne|mas|exceto|ale|oprocz) /;
@@ -73,7 +75,9 @@ function read(text: unknown, operation: string): Clause[] {
 	return clausesOf(text);
 }
 
-const isRemark = ({ words }: Pick<Clause, "words">) => remark.test(words) || answer.test(words);
+const isSaid = (words: string) => /^I+$/.test(allClassesOf(words));
+const isRemark = ({ words }: Pick<Clause, "words">) =>
+	isSaid(words) || answer.test(words) || withoutThreat(words).trim() === "";
 
 /** Whether nothing else is said. */
 const isOnly = (clauses: readonly Clause[], isWanted: (clause: Clause) => boolean) =>
@@ -82,22 +86,24 @@ const isOnly = (clauses: readonly Clause[], isWanted: (clause: Clause) => boolea
 	) && clauses.some(isWanted);
 
 const isKeyword = ({ words }: Clause) => {
-	const asked = words.replace(again, "");
+	const asked = withoutThreat(words).replace(again, "");
 	return keyword.test(classesOf(asked)) && !doubtful.test(asked);
 };
 /** Nothing but such words, a greeting and a remark. */
 const isAmbiguous = (clauses: readonly Clause[]) =>
-	ambiguous.test(clauses.map(({ words }) => (remark.test(words) ? "" : allClassesOf(words))).join("")) &&
+	ambiguous.test(clauses.map(({ words }) => allClassesOf(withoutThreat(words)).replace(/I/g, "")).join("")) &&
 	clauses.every(({ after }) => after !== "?");
 const isReturn = ({ words }: Clause) => returns.test(withoutPlease(words));
 
 /** The classes of a request, if a clause is one. */
 function requestOf({ words, after }: Pick<Clause, "words" | "after">): string | undefined {
-	const asked = words.replace(polite, "");
-	if (after === "?" && asked === words) return undefined;
+	const asked = withoutThreat(words).replace(polite, "");
+	if (after === "?" && !polite.test(words)) return undefined;
 	const classes = classesOf(asked.replace(again, "").replace(duty, ""));
 	const plain = classes.replace(/Y/g, "");
 	if (request.test(plain)) return plain;
+	// "Bitte aus dem Verteiler nehmen" leaves out whom.
+	if (hasPlease(words) && /^([GD]L|L[GD])$/.test(plain) && forTexts.test(words)) return plain;
 	// "No more messages from you" may be a complaint, unless it says please.
 	const isNone = hasPlease(words)
 		? noMore.test(plain) || none.test(plain)
@@ -132,7 +138,9 @@ function hasRequest(clauses: readonly Clause[]): boolean {
 	const hasQuestion = clauses.some(({ after }) => after === "?");
 	const conditions = clauses.map(({ words }) => isCondition(words));
 	const others = clauses.map((clause, index) => requests[index] === undefined && !isRelated(clause, index));
-	const reports = clauses.map(({ words }, index) => requests[index] === undefined && elsewhere.test(words));
+	const reports = clauses.map(
+		({ words }, index) => requests[index] === undefined && !isSaid(words) && elsewhere.test(words),
+	);
 	let first = 0;
 	return clauses.some(({ words, before }, index) => {
 		if (before !== ",") first = index;
@@ -154,7 +162,7 @@ function hasRequest(clauses: readonly Clause[]): boolean {
  *
  * True for a keyword of the carriers as the whole message ("STOP", "Uitschrijven", "¡Baja!"), and for WhatsApp's button
  * "Stop promotions" and its translations. Also true for a clear sentence anywhere in it: "Please stop texting me",
- * "Arrêtez de m'écrire", "Wrong number, don't text again". Capitals, accents, punctuation, emoji and kinds of apostrophes make no
+ * "Arrêtez de m'écrire", "Wrong number, don't text again", and for a stop sign 🛑 alone. Capitals, accents, punctuation, emoji and kinds of apostrophes make no
  * difference.
  *
  * In doubt it is false: "Stop by on Friday at 5?", "No thanks", "Annuler", "Stop texting me after 8pm". So it does not
