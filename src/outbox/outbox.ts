@@ -40,6 +40,7 @@ import { createSettingsCache } from "./work/settings.ts";
 import { createSuspensionReports } from "./work/suspended.ts";
 import { createSummaries } from "./work/watch.ts";
 import { createLoop, workWith } from "./work/worker.ts";
+import { endedByOptOut } from "./work/write.ts";
 
 /** Durable sends. */
 export interface Outbox {
@@ -182,8 +183,8 @@ export interface Outbox {
 	 * Nothing is lost with a process, unlike with `onSettled`. From the first call on, {@link Outbox.purge} keeps such texts, so
 	 * acknowledge them if you call it at all.
 	 *
-	 * With `held: true` it also returns those that became `held`, or that you cancelled while they were held. For a status column:
-	 * the contact's phone shows a question then.
+	 * With `held: true` it also returns those that became `held`, that you cancelled while they were held, or whose request for consent
+	 * did not reach the phone. For a status column: the contact's phone shows a question, or does not.
 	 * @example
 	 * const changes = await outbox.settled({ limit: 100 });
 	 * for (const { id, state } of changes) console.log(id, state);
@@ -495,13 +496,41 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		// A "START" to one agency says nothing to the others.
 		const asked = agencyId === undefined ? messages.filter((message) => optOuts.asks(message) !== "in") : messages;
 		await createContact(store, optOuts, who, now).learn(asked, 0);
+		if (asked.some((message) => optOuts.asks(message) === "out"))
+			await endOptedOut({ to: phoneNumber, agencyId }, asked);
 		await wake({ to: phoneNumber, agencyId });
 	}
 
 	async function noteOptOut(given: CancelOptions, operation: "optOut" | "optIn"): Promise<void> {
 		const recipient = recipientFrom(given, operation);
 		await store.note(recipient, { [operation === "optOut" ? "optedOut" : "optedIn"]: now() });
+		if (operation === "optOut") await endOptedOut(recipient, []);
 		await wake({ to: recipient.to, agencyId: recipient.agencyId });
+	}
+
+	/**
+	 * Ends what waits for a contact who has asked for no more texts, also what is due in days. Tries again when a worker changed a row
+	 * at that moment.
+	 */
+	async function endOptedOut(
+		{ to, agencyId }: { to: string; agencyId?: string | undefined },
+		messages: readonly Message[],
+	): Promise<void> {
+		for (const { id } of await store.unfinished({ to, ...(agencyId !== undefined && { agencyId }) })) {
+			for (;;) {
+				const row = await store.find(id);
+				// What was restored from a backup may have been sent, which the worker finds out.
+				if (row?.state !== "waiting" || isRestored(row)) break;
+				const contact = createContact(store, optOuts, row, now);
+				await contact.learn(messages, 0);
+				const change = await endedByOptOut(contact, row);
+				if (!change) break;
+				const next = changed(row, change, now());
+				if (!(await store.save(next))) continue;
+				await settled(next);
+				break;
+			}
+		}
 	}
 
 	/** Stores what is reported of a message, again when a worker changed the row at that moment. */

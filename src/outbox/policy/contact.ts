@@ -67,6 +67,8 @@ export interface Contact {
 	learn: (messages: readonly Message[], aheadMs: number) => Promise<void>;
 	/** Whether the newest messages are known, so that no later opt-in can be missed. */
 	isUpToDate: () => boolean;
+	/** Whether they want no texts, as far as the newest messages say. */
+	hasOptedOut: () => Promise<boolean>;
 	/** Stores what became of a text that the service held. */
 	note: (facts: ContactFacts) => Promise<void>;
 	/** Why an earlier text that was declined, or got no answer, ends a waiting one. Null if none does. */
@@ -128,6 +130,10 @@ export function createContact(
 	};
 	return {
 		isUpToDate: () => isUpToDate,
+		async hasOptedOut() {
+			const { optedOut = 0, optedIn = 0 } = isUpToDate ? await facts() : {};
+			return optedOut > 0 && optedIn <= optedOut;
+		},
 		async learn(messages, aheadMs) {
 			isUpToDate = true;
 			ahead = aheadMs;

@@ -50,9 +50,15 @@ export async function workQueue(
 		if (!(await workText(context, head, texts, signal))) break;
 	}
 	if (signal?.aborted) return { at: now(), band: lease.band };
+	// Those whose turn has not come too, so that their status says so.
+	if ((await context.contact.hasOptedOut()) && (await endUnsent(context, await allOpen(context, lease))))
+		due = undefined;
 	const suspended = lease.isSuspended ? await nextWhileSuspended(context.options, lease) : undefined;
 	return suspended ?? nextOf(context, lease, due);
 }
+
+const allOpen = ({ options: { store } }: QueueContext, recipient: Recipient): Promise<OpenText[]> =>
+	store.open(recipient, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
 
 /** Texts that wait behind the head are due with it. */
 async function nextOf(

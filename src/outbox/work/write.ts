@@ -2,6 +2,7 @@
  * Stores a changed text, and ends those that may not be sent any more.
  */
 import { ifQuiet, isRestored, unsent, whileWaiting } from "../decide.ts";
+import type { Contact } from "../policy/contact.ts";
 import { policies, purposeOf } from "../policy/purpose.ts";
 import { type Change, type ContactFacts, changed, isUnfinished, type OpenText, type OutboxText } from "../text.ts";
 import type { QueueContext } from "./context.ts";
@@ -79,19 +80,26 @@ async function ifInTime(
 ): Promise<Change | undefined> {
 	const { options, quiet, contact } = context;
 	const change = whileWaiting(text, options, options.now());
-	const { keepsQuiet, afterOptOut } = policies[purposeOf(text)];
+	const { keepsQuiet } = policies[purposeOf(text)];
 	if (change?.state) return change;
 	const endedBy = await contact.endedBy(text);
 	if (endedBy) return unsent(text, "cancelled", endedBy);
-	const optOut = contact.isUpToDate() && (await contact.optOutOf(text, null, true));
-	if (optOut && (afterOptOut === "never" || optOut.at >= text.createdAt))
-		return { ...unsent(text, "cancelled", "opted_out"), progress: { optOutSid: optOut.messageSid } };
+	const stopped = await endedByOptOut(contact, text);
+	if (stopped) return stopped;
 	// In the place of a held text it rings no phone.
 	const isSilent = texts.some(({ id, state }) => state === "held" && id === text.progress.given?.supersedes);
 	if (change || isSilent || keepsQuiet !== "always") return change;
 	// If the time zone cannot be had, the text that is due tells of it.
 	const until = await quiet.end(text.agencyId, options.now()).catch(() => undefined);
 	return until === undefined ? undefined : ifQuiet(text, until, options);
+}
+
+/** The end of a waiting text, without a read: a reply may be one to what the contact wrote after the opt-out. */
+export async function endedByOptOut(contact: Contact, text: OutboxText): Promise<Change | undefined> {
+	const optOut = contact.isUpToDate() && (await contact.optOutOf(text, null, true));
+	if (!optOut) return undefined;
+	const isEnd = policies[purposeOf(text)].afterOptOut === "never" || optOut.at >= text.createdAt;
+	return isEnd ? { ...unsent(text, "cancelled", "opted_out"), progress: { optOutSid: optOut.messageSid } } : undefined;
 }
 
 /** What the end of a text that the service held says of the contact. */
