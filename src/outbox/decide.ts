@@ -177,12 +177,12 @@ function tapAfter({ progress }: OutboxText, match: Match, settleMs: number, now:
 }
 
 /** What a text does while the service holds another one. */
-export function onHeldOf(text: OutboxText, rules: Rules, whose: "onOwnHeld" | "onOtherHeld"): OnHeld {
+export function onHeldOf(text: OutboxText, rules: Pick<Rules, "onHeld">, whose: "onOwnHeld" | "onOtherHeld"): OnHeld {
 	return text.progress.given?.onHeld ?? rules.onHeld ?? policies[purposeOf(text)][whose];
 }
 
 /** What a text does while the service holds an earlier one of this outbox. */
-export function onOwnHeldOf(text: OutboxText, held: Pick<OutboxText, "id">, rules: Rules): OnHeld {
+export function onOwnHeldOf(text: OutboxText, held: Pick<OutboxText, "id">, rules: Pick<Rules, "onHeld">): OnHeld {
 	return text.progress.given?.supersedes === held.id ? "replace" : onHeldOf(text, rules, "onOwnHeld");
 }
 

@@ -1,3 +1,4 @@
+import { isInDoubt } from "./decide.ts";
 import { type Purpose, purposeOf } from "./policy/purpose.ts";
 import {
 	isUnfinished,
@@ -7,7 +8,7 @@ import {
 	operationIdOf,
 	type TextError,
 } from "./text.ts";
-import { heldSentence, type Situation, type WaitsFor, waitsForOf } from "./waits-for.ts";
+import { doubtSentence, heldSentence, type Situation, type WaitsFor, waitsForOf } from "./waits-for.ts";
 
 /** The status of a text, for the button that sent it. */
 export interface OutboxStatus {
@@ -107,10 +108,15 @@ function descriptionOf(text: OutboxText, waitsFor: WaitsFor | null, consentFaile
 		return state === "cancelled"
 			? "Not sent: somebody has looked at the conversation. Enqueue it with a new id if it should still go out."
 			: "Sent: somebody has looked at the conversation.";
+	if (reason === "quiet_hours" && state === "waiting" && isInDoubt(text)) return doubtSentence;
 	if (reason === "quiet_hours")
 		return state === "waiting"
 			? "Waits for the end of the quiet hours."
 			: "Not sent: its time ends within the quiet hours. Call the contact if it matters.";
+	if (state === "replaced") {
+		const other = progress.replacedBy ? `another text of yours (${progress.replacedBy})` : "another text";
+		return `Not delivered: ${other} took its place while it waited for consent. If it is still needed, enqueue it with a new id.`;
+	}
 	const why = reason && reasons[reason];
 	if (why) return why;
 	// A read found another text in the service's queue.
@@ -120,7 +126,7 @@ function descriptionOf(text: OutboxText, waitsFor: WaitsFor | null, consentFaile
 }
 
 /** Each state in a sentence for a person. */
-const descriptions: Record<OutboxState, string> = {
+const descriptions: Record<Exclude<OutboxState, "replaced">, string> = {
 	waiting: "Waits to be sent.",
 	sending: "Is being sent; the result is not known yet.",
 	held: "Waits for the contact's consent.",
@@ -129,7 +135,6 @@ const descriptions: Record<OutboxState, string> = {
 	read: "Read.",
 	failed: "Sent, but it did not reach the phone. Check the number, or call the contact.",
 	dropped: "Not delivered: the contact declined or did not answer in time, or another text took its place.",
-	replaced: "Not delivered: another text took its place while it waited for consent.",
 	refused: "Not sent: it was refused. Correct it, and enqueue it with a new id.",
 	expired: "Not sent: its time had passed. Call the contact if it matters.",
 	cancelled: "Not sent: it was cancelled.",

@@ -1,6 +1,7 @@
 /*
  * What an unfinished text waits for, in a sentence for a support desk.
  */
+import { isInDoubt, onOwnHeldOf } from "./decide.ts";
 import type { StoredPause, StoredSuspension, StoredWorker } from "./store.ts";
 import { suspensionOf } from "./suspension.ts";
 import type { OutboxReason, OutboxText } from "./text.ts";
@@ -70,7 +71,8 @@ export function isAlive({ isDrain, silentMs }: StoredWorker): boolean {
 
 export function waitsForOf(text: OutboxText, situation: Situation): WaitsFor {
 	const found = firstCause(text, situation);
-	const isHopeless = found.kind !== "worker" && !situation.workers.some(isAlive);
+	const isSaid = found.sentence.includes("No worker is running");
+	const isHopeless = !isSaid && !situation.workers.some(isAlive);
 	return isHopeless ? { ...found, sentence: `${found.sentence} Besides, no worker is running.` } : found;
 }
 
@@ -88,13 +90,15 @@ function firstCause(text: OutboxText, situation: Situation): WaitsFor {
 	if (suspension) return cause("suspension", suspendedIn(suspension));
 	if ((reason === null || reason === "before_send") && text.readyAt > now)
 		return cause("not_before", `Is not to be sent before ${shown(text.readyAt)}.`, { until: text.readyAt });
-	if (head && head.id !== text.id) {
+	if (head && head.id !== text.id && !isKeptFromPassing(text, head, pause)) {
 		const isHeld = head.state === "held";
 		const sentence = isHeld
 			? `Waits for another text to the contact (${head.id}), which the service holds until they consent.`
 			: `Waits for another text to the contact (${head.id}). About that one: ${firstCause(head, { ...situation, head }).sentence}`;
 		return cause(isHeld ? "held_text" : "earlier_text", sentence, { id: head.id });
 	}
+	if (reason === "quiet_hours" && isInDoubt(text))
+		return cause("result", doubtSentence, { until: Math.max(now, nextAt) });
 	if (reason === "quiet_hours" && nextAt > now)
 		return cause("quiet_hours", `Waits for the end of the quiet hours, at ${shown(nextAt)}.`, { until: nextAt });
 	if (pause) return cause("pause", pausedIn(pause), { until: Math.max(now, nextAt, pause.until) });
@@ -114,6 +118,16 @@ function firstCause(text: OutboxText, situation: Situation): WaitsFor {
 	if (progress.attempts > 0) return retry;
 	return cause("turn", "Waits to be sent: its turn comes within moments.", { until: Math.max(now, nextAt) });
 }
+
+/** Whether a text need not wait for the one that the service holds, and something else keeps it back. */
+function isKeptFromPassing(text: OutboxText, head: OutboxText, pause: StoredPause | undefined): boolean {
+	if (head.state !== "held" || onOwnHeldOf(text, head, { onHeld: undefined }) === "wait") return false;
+	return pause !== undefined || text.reason !== null || text.progress.failures > 0;
+}
+
+/** Of a text that comes due in the quiet hours after a request without a known result. */
+export const doubtSentence =
+	"It is not known yet whether a request was taken. It is looked for again and again, and not sent again before the quiet hours end.";
 
 /** What a text that the service holds waits for. */
 export function heldSentence({ reason, progress }: OutboxText): string {

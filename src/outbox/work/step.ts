@@ -168,7 +168,10 @@ function noted(text: OutboxText, match: Match | null, now: number): OutboxText {
 	const progress = { ...text.progress, journal, seenAt, watched: watchedFrom(text, match, now) };
 	if (!match || text.state === "waiting") return { ...text, progress };
 	const consentFailed = isConsentFailed(match) ?? progress.consentFailed;
-	return { ...text, progress: { ...progress, hidden: 0, consentFailed } };
+	// The contact's phone shows no question, or does after all.
+	const isNews = text.state === "held" && (consentFailed ?? false) !== (progress.consentFailed ?? false);
+	const unacknowledged = isNews ? text.version + 1 : text.unacknowledged;
+	return { ...text, unacknowledged, progress: { ...progress, hidden: 0, consentFailed } };
 }
 
 /** Takes in what the contact asked for. A held text of a contact who has opted out is not sent again. */
