@@ -9,7 +9,7 @@ import { anything, callable, flag, isRecord, listOf, optional, rule } from "../s
 import { type Archive, archive, type Snapshot, unarchive } from "./archive/archive.ts";
 import { openBug, takeBug } from "./archive/bug.ts";
 import type { BugFile } from "./archive/bug-file.ts";
-import { bugFrom as checkedBug, isBug } from "./archive/bug-schema.ts";
+import { aPhone, bugFrom as checkedBug, eventTypes, isBug } from "./archive/bug-schema.ts";
 import { pastOf } from "./archive/past.ts";
 import { archiveFrom } from "./archive/schema.ts";
 import type { Call, Reply } from "./base/call.ts";
@@ -138,6 +138,8 @@ const eventsRule = fields<WantedEvents>({
 	after: optional(wholeFrom(0)),
 	before: optional(wholeFrom(0)),
 	limit: optional(wholeFrom(0)),
+	types: optional(listOf(rule((type) => eventTypes.includes(String(type)), "must be a type of events"))),
+	contact: optional(aPhone),
 });
 
 const baseUrl = "https://sandbox.invalid/api/v1";

@@ -579,8 +579,17 @@ test("events are read page by page, and without long answers", async () => {
 	expect(await reads("events?after=1&limit=2")).toEqual(events.slice(1, 3));
 	expect(await reads("events?after=1&before=3&limit=2")).toEqual([events[1]]);
 	expect(await reads("events?limit=0")).toEqual([]);
+	await send({ to: BRAM, body: "Hi" });
+	const ofBram = JSON.parse(JSON.stringify(sandbox.events())).filter(
+		(event: { contact?: string }) => event.contact === BRAM,
+	);
+	expect(ofBram.map(({ type }: { type: string }) => type)).toEqual(["consent.asked", "text.held", "ai.off", "request"]);
+	expect(await reads(`events?contact=${encodeURIComponent(BRAM)}`)).toEqual(ofBram);
+	expect(await reads(`events?types=consent.asked,request&after=3&contact=${encodeURIComponent(BRAM)}&limit=1`)).toEqual(
+		[ofBram[0]],
+	);
 	const brief = events.map((event) => (event.status === 200 ? { ...event, answer: null } : event));
-	expect(await reads("events?brief=true")).toEqual(brief);
+	expect(await reads(`events?brief=true&before=${ofBram[0].id}`)).toEqual(brief);
 	expect(brief).not.toEqual(events);
 	expect(brief.at(-1).answer).toMatchObject({ message: expect.any(String) });
 });

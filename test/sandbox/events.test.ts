@@ -171,6 +171,12 @@ test("events begin empty, are numbered from 1, and can be read after a number", 
 	expect(sandbox.events({ after: 0, limit: 2 })).toEqual(events.slice(0, 2));
 	expect(sandbox.events({ before: 3, limit: 1 })).toEqual([events[1]]);
 	expect(sandbox.events({ after: 1, before: 3 })).toEqual([events[1]]);
+	expect(sandbox.events({ types: ["window.opened"] }).map(({ type }) => type)).toEqual(["window.opened"]);
+	expect(sandbox.events({ types: ["contact.wrote", "window.opened"], limit: 1 })).toEqual(
+		events.filter(({ type }) => type === "window.opened"),
+	);
+	expect(() => sandbox.events(JSON.parse('{ "types": "window.opened" }'))).toThrow("types");
+	expect(() => sandbox.events({ contact: "" })).toThrow("contact");
 	for (const field of ["after", "before", "limit"])
 		for (const wrong of [-1, 1.5]) expect(() => sandbox.events({ [field]: wrong })).toThrow(field);
 });

@@ -41,6 +41,7 @@ test.each([
 	["thursday", ["Thursday at two"]],
 	['"at two"', ["Thursday at two"]],
 	["VISIT-1", ["Thursday at two"]],
+	["saturday", ["Saturday"]], // and no other request about the contact of whom this is the newest word
 	["op:send", ["Thursday at two", "Friday", "Saturday", "Lost one"]],
 	["op:list", ["conversations.list"]],
 	["status:401", ["me.get", "me.get"]],
@@ -76,6 +77,20 @@ test("all are counted, the newest or the oldest are returned with what followed,
 	expect(sandbox.search("op:list").events).toMatchObject([{ type: "request", answer: null }]);
 	expect(() => sandbox.search("", { limit: 0 })).toThrow(/limit/);
 	expect(() => sandbox.search(JSON.parse("7"))).toThrow(TypeError);
+});
+
+test("what became of a text comes with its request, however much later it was", async () => {
+	const { sandbox } = await played();
+	const later = (query: string) => {
+		const { events } = sandbox.search(`op:send ${query}`);
+		const last = events.findIndex(({ type }) => type === "request");
+		return events.slice(last + 1).map(({ type }) => type);
+	};
+	expect(later("saturday")).toEqual([]);
+	sandbox.agency().contact(bram).accepts();
+	expect(later("saturday")).toEqual(["consent.accepted", "text.sent"]);
+	sandbox.message(sandbox.agency().contact(bram).state().messages.at(-1)?.id ?? 0).read();
+	expect(later("saturday")).toEqual(["consent.accepted", "text.sent", "message.status"]);
 });
 
 test("the control searches too", async () => {

@@ -45,7 +45,7 @@ const correlationId: Schema<string> = rule(
 	(id) => typeof id === "string" && /^[\w-]{1,64}$/.test(id),
 	"must be a correlation id",
 );
-const aPhone: Schema<string> = rule(
+export const aPhone: Schema<string> = rule(
 	(phone) => typeof phone === "string" && phoneFrom(phone) === phone,
 	"must be E.164",
 );
@@ -203,6 +203,9 @@ const eventFields: { readonly [Type in SandboxEventType]: Readonly<Record<string
 	"sandbox.imported": stamp,
 	"sandbox.opened": stamp,
 } as never;
+
+/** The names of all types of events. */
+export const eventTypes: readonly string[] = Object.keys(eventFields);
 
 const event = variant(
 	"type",

@@ -65,13 +65,7 @@ async function askNow(): Promise<void> {
 	if (query !== log.text.value || end !== log.order.value) return;
 	asking = undefined;
 	if (!answer) return; // it shows as a lost connection
-	const then = new Map<string, SandboxEvent[]>();
-	for (const event of answer.events) {
-		const { correlationId, type } = event;
-		if (correlationId === null || type === "request" || type === "fault.hit") continue;
-		then.set(correlationId, [...(then.get(correlationId) ?? []), event]);
-	}
-	log.found.value = { ...answer, query, order: end, then };
+	log.found.value = { ...answer, query, order: end };
 }
 
 /** What the server found, if that is of the filter as it is now. */
@@ -97,7 +91,7 @@ function isShown(event: RequestEvent): boolean {
 
 /** The events that followed from a request. */
 export const consequencesOf = ({ correlationId }: RequestEvent): readonly SandboxEvent[] =>
-	consequences.value.get(correlationId ?? "") ?? answered.value?.then.get(correlationId ?? "") ?? [];
+	consequences.value.get(correlationId ?? "") ?? [];
 
 /** What a request is about, where its operation does not say it. */
 export function targetOf({

@@ -98,9 +98,49 @@ export async function readNewestEvents(): Promise<void> {
 	const all = await readEvents("");
 	list.unread.value = new Map();
 	log.events.value = [];
+	forgetOlder();
 	log.hasOlder.value = all.length === eventsLength;
 	take(all, false);
+	if (log.hasOlder.value) log.olderLosses.value = await readOlder(`types=${lossTypes}`);
 }
+
+/*
+ * Of older events the page has those that say what became of what it shows: texts that were never sent and what took others
+ * back, everything about the chosen contact, and what a search found.
+ */
+
+const lossTypes = "text.replaced,text.dropped,sandbox.restored,sandbox.imported,sandbox.reset";
+
+const isLoss = ({ type }: SandboxEvent): boolean => lossTypes.split(",").includes(type);
+
+const isOfContact = (event: SandboxEvent): boolean => "contact" in event && event.contact === view.contact.value;
+
+const readOlder = (query: string, before = log.events.value[0]?.id ?? 0): Promise<SandboxEvent[]> =>
+	read(`events?brief=true&limit=${mostEvents}&before=${before}&${query}`);
+
+const forgetOlder = (): void => {
+	log.olderLosses.value = [];
+	log.olderOfContact.value = null;
+};
+
+/** Reads older events of the chosen contact than the page has. */
+async function readOlderOfContact(): Promise<void> {
+	const phone = view.contact.value;
+	if (phone === null || !log.hasOlder.value) return;
+	const known = log.olderOfContact.value ?? [];
+	const older = await readOlder(`contact=${encodeURIComponent(phone)}`, known[0]?.id);
+	if (phone === view.contact.value) log.olderOfContact.value = [...older, ...(log.olderOfContact.value ?? [])];
+}
+
+/** All events that the page has, the oldest first; before the loaded ones there are gaps. */
+const known = computed((): readonly SandboxEvent[] => {
+	const all = log.events.value;
+	const first = all[0]?.id ?? 0;
+	const older = new Map<number, SandboxEvent>();
+	for (const some of [log.olderLosses.value, log.olderOfContact.value, log.found.value?.events])
+		for (const event of some ?? []) if (event.id < first) older.set(event.id, event);
+	return older.size === 0 ? all : [...[...older.values()].sort((a, b) => a.id - b.id), ...all];
+});
 
 export async function loadOlderEvents(): Promise<void> {
 	const first = log.events.value[0]?.id;
@@ -124,7 +164,7 @@ export const requests = computed(() =>
 /** The consequences of each request, by its correlation id. */
 export const consequences = computed(() => {
 	const byRequest = new Map<string, SandboxEvent[]>();
-	for (const event of log.events.value) {
+	for (const event of known.value) {
 		if (event.correlationId === null || event.type === "request" || event.type === "fault.hit") continue;
 		const group = byRequest.get(event.correlationId);
 		if (group) group.push(event);
@@ -137,7 +177,7 @@ export const consequences = computed(() => {
 export const standing = computed(() => {
 	const all: SandboxEvent[] = [];
 	let last = view.at.value ?? Number.POSITIVE_INFINITY;
-	for (const event of [...log.events.value].reverse()) {
+	for (const event of [...known.value].reverse()) {
 		if (event.id > last) continue;
 		if (event.type === "sandbox.restored") last = event.lastEventId;
 		else if (isWholeNew(event)) break;
@@ -163,7 +203,7 @@ export function undoneBy({ id }: SandboxEvent): EventOf<"sandbox.restored"> | "a
 }
 
 /** The events that took others back, the newest first. */
-const endings = computed(() => log.events.value.filter(isEnding).reverse());
+const endings = computed(() => known.value.filter(isEnding).reverse());
 
 /** How many texts of each contact were replaced or dropped, by agency and number. */
 export const lostTexts = computed(() => {
@@ -217,8 +257,13 @@ export const take = action((news: readonly SandboxEvent[], isLive: boolean): voi
 	}
 	const reset = news.map(({ type }) => type).lastIndexOf("sandbox.reset");
 	const all = withoutTicks(reset < 0 ? [...log.events.value, ...news] : news.slice(reset));
+	if (reset >= 0) forgetOlder();
 	const most = Math.max(mostEvents, log.events.value.length);
 	log.hasOlder.value = all.length > most || (log.hasOlder.value && reset < 0);
+	const older = all.slice(0, -most);
+	if (older.some(isLoss)) log.olderLosses.value = [...log.olderLosses.value, ...older.filter(isLoss)];
+	if (older.some(isOfContact))
+		log.olderOfContact.value = [...(log.olderOfContact.value ?? []), ...older.filter(isOfContact)];
 	log.events.value = all.slice(-most);
 	list.unread.value = counts;
 	refresh();
@@ -312,6 +357,7 @@ async function readParts(todo: Stale): Promise<void> {
 	await Promise.all([
 		todo.world && readWorld(),
 		todo.thread && readThread(),
+		todo.thread && readOlderOfContact(),
 		hasThread && readThread(`messages=${[0, ...messages].join(",")}`),
 		others.length > manyRows
 			? readRows(0, Math.max(loaded, pageLength), true)
@@ -358,8 +404,10 @@ export const hasOlderMessages = computed(
 );
 
 /** Loads older messages of the conversation that is shown. */
-export const loadOlderMessages = (): Promise<void> =>
-	readThread(`limit=${pageLength}&before=${sandbox.thread.value?.messages[0]?.id ?? 0}`);
+export async function loadOlderMessages(): Promise<void> {
+	const first = sandbox.thread.value?.messages[0]?.id ?? 0;
+	await Promise.all([readThread(`limit=${pageLength}&before=${first}`), readOlderOfContact()]);
+}
 
 /** Reads everything that the page shows. */
 export async function readState(): Promise<void> {
@@ -370,6 +418,7 @@ export async function readState(): Promise<void> {
 		read<Gone>("forgotten"),
 		readRows(0, Math.max(loaded, pageLength), true),
 		readThread(),
+		log.olderOfContact.value === null && readOlderOfContact(),
 	]);
 	sandbox.violations.value = wrong;
 	sandbox.forgotten.value = gone;
@@ -412,6 +461,7 @@ export const chooseAgency = action((id: string): void => {
 	view.agencyId.value = id;
 	view.contact.value = null;
 	sandbox.thread.value = null;
+	log.olderOfContact.value = null;
 	list.known.value = new Map();
 	list.isRead.value = false;
 	loaded = 0;
@@ -420,7 +470,10 @@ export const chooseAgency = action((id: string): void => {
 });
 
 export const select = action((phone: string | null): void => {
-	if (phone !== view.contact.value) sandbox.thread.value = null;
+	if (phone !== view.contact.value) {
+		sandbox.thread.value = null;
+		log.olderOfContact.value = null;
+	}
 	forgetRefusal();
 	view.contact.value = phone;
 	if (phone === null) return;

@@ -44,8 +44,6 @@ export type Order = "newest" | "oldest";
 interface Answer extends Found {
 	readonly query: string;
 	readonly order: Order;
-	/** What followed from each request, by its correlation id. */
-	readonly then: ReadonlyMap<string, SandboxEvent[]>;
 }
 
 /** What a button does, and what it shows: a control call, or with a key a call to the service. */
@@ -151,6 +149,10 @@ export const log = {
 	/** The newest events, the oldest first. */
 	events: signal<readonly SandboxEvent[]>([]),
 	hasOlder: signal(false),
+	/** Of the events before those: texts that were never sent, and what took others back. */
+	olderLosses: signal<readonly SandboxEvent[]>([]),
+	/** Of the events before those: what was about the chosen contact; null before it was asked. */
+	olderOfContact: signal<readonly SandboxEvent[] | null>(null),
 	/** How many lines are shown. */
 	most: signal(100),
 	/** Which requests are shown: all, sends, errors, or those of one operation. */

@@ -8,6 +8,7 @@ import type { IntegrationControl, LinkOptions } from "../controls/integration.ts
 import { type ScenarioName, scenarioNames } from "../controls/scenarios.ts";
 import type { Archive, BreakpointControl, BreakpointOptions, BugFile, ObservedReport } from "../index.ts";
 import type { ConsentSettings } from "../world/consent.ts";
+import type { SandboxEventType } from "../world/event.ts";
 import type { FaultOptions } from "../world/fault.ts";
 import { scopes, visibilityReasons } from "../world/world.ts";
 import { excerpt, listed, withoutAnswer } from "./listing.ts";
@@ -442,12 +443,19 @@ const state = [
 			after: optional(aCount),
 			before: optional(aCount),
 			limit: optional(aCount),
+			types: optional(aString),
+			contact: optional(aString),
 			brief: optional(oneOf("true")),
 		},
-		body: "none; in the query `after` and `before` (numbers of events), `limit` (at most so many: the newest, or the first ones if there is an after), `brief` (true leaves out the answers of requests, except refusals)",
+		body: "none; in the query `after` and `before` (numbers of events), `limit` (at most so many: the newest, or the first ones if there is an after), `types` (only these, with commas between), `contact` (only events of this number), `brief` (true leaves out the answers of requests, except refusals)",
 		answers: "what happened, as below",
-		run: ({ sandbox }, { after, before, limit, brief }) => {
-			const events = sandbox.events({ after: numberOf(after), before: numberOf(before), limit: numberOf(limit) });
+		run: ({ sandbox }, { after, before, limit, types, contact, brief }) => {
+			const numbers = { after: numberOf(after), before: numberOf(before), limit: numberOf(limit) };
+			const events = sandbox.events({
+				...numbers,
+				types: types?.split(",") as SandboxEventType[] | undefined,
+				contact,
+			});
 			return brief ? events.map(withoutAnswer) : events;
 		},
 	}),

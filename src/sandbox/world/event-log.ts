@@ -1,6 +1,6 @@
 import { type Bounded, createBounded } from "../base/bounded.ts";
 import { withoutMarks } from "../base/own.ts";
-import type { EventStamp, SandboxEvent } from "./event.ts";
+import type { EventStamp, SandboxEvent, SandboxEventType } from "./event.ts";
 import { iso } from "./instant.ts";
 
 type WithoutStamp<Event> = Event extends unknown ? Omit<Event, keyof EventStamp> : never;
@@ -16,6 +16,10 @@ export interface WantedEvents {
 	readonly before?: number | undefined;
 	/** At most so many: the first ones after `after`, or the newest ones without `after`. @default all */
 	readonly limit?: number | undefined;
+	/** Only events of these types. @default all */
+	readonly types?: readonly SandboxEventType[] | undefined;
+	/** Only events of the contact with this number, E.164: its conversations, and the requests about it. @default all */
+	readonly contact?: string | undefined;
 }
 
 /** How many of the oldest were forgotten since the log was empty, because it is limited. */
@@ -202,10 +206,18 @@ export function createEventLog(now: () => number, { changed, stepped }: Watcher)
 				build: (left) => build(own, left),
 			});
 		},
-		read({ after, before = Number.POSITIVE_INFINITY, limit = atMost }) {
+		read({ after, before = Number.POSITIVE_INFINITY, limit = atMost, types, contact }) {
 			const [from, to] = [firstFrom(kept, (after ?? 0) + 1), firstFrom(kept, before)];
-			const some =
-				after === undefined ? kept.slice(Math.max(to - limit, 0), to) : kept.slice(from, Math.min(to, from + limit));
+			const isNewest = after === undefined;
+			if (types === undefined && contact === undefined) {
+				const some = isNewest ? kept.slice(Math.max(to - limit, 0), to) : kept.slice(from, Math.min(to, from + limit));
+				return some.map((event) => shown(built(event)));
+			}
+			const wanted = kept.slice(from, to).filter((event) => {
+				if (types && !types.includes(event.isRequest ? "request" : built(event).type)) return false;
+				return contact === undefined || Object(built(event)).contact === contact;
+			});
+			const some = isNewest ? wanted.slice(Math.max(wanted.length - limit, 0)) : wanted.slice(0, limit);
 			return some.map((event) => shown(built(event)));
 		},
 		*each() {

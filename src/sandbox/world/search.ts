@@ -16,7 +16,10 @@ export interface SearchOptions {
 export interface Found {
 	/** How many requests match, returned or not. */
 	readonly count: number;
-	/** The requests that match, and what followed from each, the oldest first. Answers are left out, except refusals. */
+	/**
+	 * The requests that match, and what followed from each until its text was sent, read or dropped, the oldest first. Answers
+	 * are left out, except refusals.
+	 */
 	readonly events: readonly SandboxEvent[];
 }
 
@@ -31,6 +34,8 @@ type Request = Extract<SandboxEvent, { type: "request" }>;
 interface Candidate {
 	readonly request: Request;
 	readonly consequences: readonly SandboxEvent[];
+	/** The names of its contact: of then and of now. */
+	readonly names: string;
 	/** What became of it, in words: held, sent, declined, read. */
 	readonly outcome: ReadonlySet<string>;
 }
@@ -51,8 +56,8 @@ const filters: Readonly<Record<string, (value: string) => Test>> = {
 	contact: (value) => {
 		const digits = value.replace(/\D/g, "").replace(/^0+/, "");
 		const isNumber = digits.length > 2;
-		return ({ request, consequences }) =>
-			isNumber ? Boolean(request.contact?.includes(digits)) : nameIn(consequences).includes(value);
+		return ({ request, names }) =>
+			isNumber ? Boolean(request.contact?.includes(digits)) : names.toLowerCase().includes(value);
 	},
 	outcome:
 		(value) =>
@@ -64,11 +69,7 @@ const filters: Readonly<Record<string, (value: string) => Test>> = {
 			key.state === value || key.id?.toLowerCase() === value,
 };
 
-const nameIn = (events: readonly SandboxEvent[]): string =>
-	events
-		.map((event) => ("name" in event ? (event.name ?? "") : ""))
-		.join("\n")
-		.toLowerCase();
+const nameIn = (event: SandboxEvent): string => ("name" in event ? (event.name ?? "") : "");
 
 /** Searches the whole log: words, "several words", and `status:`, `op:`, `contact:`, `outcome:`, `key:`. All must match. */
 export function search(events: EventLog, query: string, options: SearchOptions = {}): Found {
@@ -79,7 +80,7 @@ export function search(events: EventLog, query: string, options: SearchOptions =
 	const requests: Request[] = [];
 	const consequences = new Map<string, SandboxEvent[]>();
 	/** The newest name of each contact, because a read has no consequence that names one. */
-	const names = new Map<string, SandboxEvent>();
+	const names = new Map<string, string>();
 	const outcomes = createOutcomes();
 	for (const event of events.each()) {
 		outcomes.note(event);
@@ -89,21 +90,25 @@ export function search(events: EventLog, query: string, options: SearchOptions =
 			if (group) group.push(event);
 			else consequences.set(event.correlationId, [event]);
 		}
-		if ("name" in event) names.set(event.contact, event);
+		if ("name" in event) names.set(event.contact, nameIn(event));
 	}
 	const found = requests.filter((request) => {
 		const own = consequences.get(request.correlationId ?? "") ?? [];
-		const named = names.get(request.contact ?? "");
-		const outcome = outcomes.of(request.correlationId);
-		const candidate = { request, consequences: named ? [...own, named] : own, outcome };
+		const candidate: Candidate = {
+			request,
+			consequences: own,
+			names: [...own.map(nameIn), names.get(request.contact ?? "")].join("\n"),
+			outcome: outcomes.of(request.correlationId).words,
+		};
 		return tests.every((test) => test(candidate));
 	});
 	const some = order === "newest" ? found.slice(-limit) : found.slice(0, limit);
 	const shown = some.flatMap((request) => [
 		brief(request),
 		...(consequences.get(request.correlationId ?? "") ?? []).map(unmarked),
+		...outcomes.of(request.correlationId).later,
 	]);
-	return { count: found.length, events: shown.sort((a, b) => a.id - b.id) };
+	return { count: found.length, events: [...new Set(shown)].sort((a, b) => a.id - b.id) };
 }
 
 function testsIn(query: string): Test[] {
@@ -118,9 +123,15 @@ function testsIn(query: string): Test[] {
 
 const plain = (part: string): string => part.replace(/^"|"$/g, "").toLowerCase();
 
-function textOf({ request, consequences, outcome }: Candidate): string {
+function textOf({ request, consequences, names, outcome }: Candidate): string {
 	const { headers: _, answer, status, ...rest } = brief(request);
-	const parts = [rest, status !== null && status < 400 ? null : answer, consequences.map(unmarked), [...outcome]];
+	const parts = [
+		rest,
+		status !== null && status < 400 ? null : answer,
+		consequences.map(unmarked),
+		names,
+		[...outcome],
+	];
 	return JSON.stringify(parts).toLowerCase();
 }
 
@@ -137,38 +148,52 @@ function brief(request: Request): Request {
 const unmarked = (event: SandboxEvent): SandboxEvent =>
 	event.type === "violation" ? { ...event, explanation: withoutMarks(event.explanation) } : event;
 
-const nothing: ReadonlySet<string> = new Set();
+/** What became of a request. */
+interface Outcome {
+	/** In words: held, sent, declined, read. */
+	readonly words: Set<string>;
+	/** The events that say so and came after its answer. */
+	readonly later: SandboxEvent[];
+}
 
 /** Learns from events, the oldest first, what became of each request. */
 function createOutcomes() {
-	const all = new Map<string, Set<string>>();
+	const all = new Map<string, Outcome>();
 	const queued = new Map<string, string | null>();
 	const messages = new Map<number, string | null>();
-	const add = (request: string | null | undefined, ...words: string[]): void => {
+	/** What each contact did last: a held text goes out when they accept, or by some policies when they write. */
+	const acts = new Map<string, SandboxEvent>();
+	const add = (request: string | null | undefined, event: SandboxEvent, ...words: string[]): void => {
 		if (request === undefined || request === null) return;
-		const known = all.get(request);
-		if (!known) all.set(request, new Set(words));
-		else for (const word of words) known.add(word);
+		const known = all.get(request) ?? { words: new Set(), later: [] };
+		all.set(request, known);
+		for (const word of words) known.words.add(word);
+		if (event.correlationId !== request) known.later.push(event);
 	};
 	const note = (event: SandboxEvent): void => {
 		const { correlationId } = event;
 		if (event.type === "request") {
-			if (event.status === null) add(correlationId, "lost");
-			else if (event.status >= 400) add(correlationId, "refused");
+			if (event.status === null) add(correlationId, event, "lost");
+			else if (event.status >= 400) add(correlationId, event, "refused");
+		} else if (event.type === "contact.wrote" || event.type === "consent.accepted") {
+			acts.set(`${event.agencyId} ${event.contact}`, event);
 		} else if (event.type === "text.held") {
 			queued.set(event.queueId, correlationId);
-			add(correlationId, "held");
+			add(correlationId, event, "held");
 		} else if (event.type === "text.replaced") {
-			add(queued.get(event.queueId), "replaced");
+			add(queued.get(event.queueId), event, "replaced");
 			queued.delete(event.queueId);
 			if (event.held) queued.set(event.queueId, correlationId);
-			if (event.held) add(correlationId, "held");
-		} else if (event.type === "text.dropped") add(queued.get(event.queueId), "dropped", event.reason);
+			if (event.held) add(correlationId, event, "held");
+		} else if (event.type === "text.dropped") add(queued.get(event.queueId), event, "dropped", event.reason);
 		else if (event.type === "text.sent") {
-			const send = (event.queueId === null ? undefined : queued.get(event.queueId)) ?? correlationId;
+			const holder = event.queueId === null ? undefined : queued.get(event.queueId);
+			const act = holder ? acts.get(`${event.agencyId} ${event.contact}`) : undefined;
+			if (act) add(holder, act);
+			const send = holder ?? correlationId;
 			messages.set(event.messageId, send);
-			add(send, "sent");
-		} else if (event.type === "message.status") add(messages.get(event.messageId), event.status.toLowerCase());
+			add(send, event, "sent");
+		} else if (event.type === "message.status") add(messages.get(event.messageId), event, event.status.toLowerCase());
 	};
-	return { note, of: (request: string | null): ReadonlySet<string> => all.get(request ?? "") ?? nothing };
+	return { note, of: (request: string | null): Outcome => all.get(request ?? "") ?? { words: new Set(), later: [] } };
 }
