@@ -156,7 +156,8 @@ export interface Sandbox {
 	forgotten(): Gone;
 	/**
 	 * Searches all requests that are kept, and counts those that match. The query has words, "several words", and filters:
-	 * `status:401`, `status:5xx`, `status:none`, `op:send`, `contact:Anna`, `outcome:held`, `key:revoked`. All must match.
+	 * `status:401`, `status:4xx,5xx`, `status:none`, `op:send`, `contact:Anna`, `agency:`, `outcome:held`, `key:revoked`. All must
+	 * match; of values with commas between, one.
 	 * @example sandbox.search("op:send outcome:held Thursday").count;
 	 */
 	search(query: string, options?: SearchOptions): Found;

@@ -84,7 +84,8 @@ test("filters show sends alone, errors alone, one operation, or what has a text"
 	await page.getByLabel("Text in the log").fill("no such thing");
 	await page.getByText("No request fits the filter.").waitFor();
 	await page.getByRole("tab", { name: "Events" }).click();
-	await page.getByLabel("Text in the log").fill("held");
+	await page.getByLabel("Words in the loaded events").fill("held");
+	await page.getByText(/^\d+ of the \d+ events that are loaded\.$/).waitFor();
 	const events = page.getByRole("log", { name: "Events" }).locator("b");
 	await expect.poll(async () => (await events.allTextContents()).includes("text.held")).toBe(true);
 	expect(await events.allTextContents()).not.toContain("contact.wrote");

@@ -1,7 +1,7 @@
 // What became of an old text is shown right, however little of the log is loaded.
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../src/sandbox/index.ts";
-import { messages, requests, shows, type Visit, visit } from "./visit.ts";
+import { axeFindings, messages, requests, shows, type Visit, visit } from "./visit.ts";
 
 const [anna, bram, chloe] = ["+447700900101", "+447700900102", "+447700900103"];
 
@@ -66,4 +66,48 @@ test("a search, the oldest requests, the phone and the list say what became of a
 	await page.getByLabel("Text in the log").fill("");
 	await page.getByRole("button", { name: "Oldest first" }).click();
 	await shows(line(page, "garden one"), "held → declined, never sent");
+});
+
+test("the filters look at the whole log, one after the other shows more, and no time is negative", async () => {
+	const { page, sandbox } = await visit();
+	sandbox.agency().contact(anna, { name: "Anna" }).writes("Hello");
+	await send(sandbox, anna, "garden");
+	for (let i = 0; i < 450; i++) await sandbox.request({ method: "GET", path: `/me?${i}`, apiKey: "none" });
+	await ages(sandbox);
+	await page.reload();
+	await shows(requests(page), "me.get");
+	const choose = page.getByLabel("Which requests");
+	await choose.selectOption("Errors");
+	await page.getByText("450 requests found, the newest 200 are shown.").waitFor();
+	await page.getByRole("button", { name: "Load older" }).click();
+	await page.getByText("450 requests found, the newest 400 are shown.").waitFor();
+	await page.getByRole("button", { name: "Oldest first" }).click();
+	await page.getByText("450 requests found, the oldest 200 are shown.").waitFor();
+	expect((await requests(page).locator("time.gap").allTextContents()).join()).not.toMatch(/-|NaN/);
+	for (let i = 0; i < 2; i++) await page.getByRole("button", { name: "Load newer" }).click();
+	await page.getByText("450 requests found.").waitFor();
+	await expect.poll(() => page.getByRole("button", { name: "Load newer" }).count()).toBe(0);
+	await choose.selectOption("Without reads that went well");
+	await page.getByText("451 requests found, the oldest 200 are shown.").waitFor();
+	await choose.selectOption("All requests");
+	await page.getByRole("button", { name: /Anna/ }).click();
+	await page.getByLabel("only Anna").check();
+	await page.getByText("1 request found.").waitFor();
+	await shows(line(page, "garden"), "sent");
+});
+
+test("a filter that there is not, or that does not take the value, says which there are", async () => {
+	const { page, client } = await visit();
+	await client.me.get();
+	await shows(requests(page), "me.get");
+	await page.getByLabel("Text in the log").fill("foo:bar");
+	await page.getByText("There is no filter foo. There are status, op, contact, agency, outcome, key.").waitFor();
+	await page.getByLabel("Text in the log").fill("key:good");
+	await page.getByText("key: takes one of valid, revoked, expired, unknown, absent, or the id of a key.").waitFor();
+	expect(await axeFindings(page)).toEqual([]);
+	await page.getByLabel("Text in the log").fill("key:valid");
+	await page.getByText("1 request found.").waitFor();
+	await page.getByRole("tab", { name: "Events" }).click();
+	await page.getByLabel("Words in the loaded events").fill("status:401");
+	await page.getByText("0 of the 1 event that is loaded.").waitFor();
 });

@@ -49,6 +49,13 @@ test.each([
 	["status:none", ["Lost one"]],
 	["key:revoked", ["me.get"]],
 	["key:unknown", ["me.get"]],
+	["key:unknown,revoked", ["me.get", "me.get"]],
+	["status:4xx,none", ["Lost one", "me.get", "me.get"]],
+	["contact:+4477009001", ["Thursday at two", "Friday", "Saturday", "conversations.get", "Lost one"]],
+	["contact:+7700900101", []],
+	["agency:none", []],
+	["outcome:fault", ["Lost one"]],
+	["op:conversations.list", ["conversations.list"]],
 	["contact:anna", ["Thursday at two", "conversations.get", "Lost one"]],
 	["contact:900102", ["Friday", "Saturday"]],
 	['contact:"anna peeters" op:get', ["conversations.get"]],
@@ -91,6 +98,37 @@ test("what became of a text comes with its request, however much later it was", 
 	expect(later("saturday")).toEqual(["consent.accepted", "text.sent"]);
 	sandbox.message(sandbox.agency().contact(bram).state().messages.at(-1)?.id ?? 0).read();
 	expect(later("saturday")).toEqual(["consent.accepted", "text.sent", "message.status"]);
+});
+
+test("a repeat, a violation, and everything but reads that went well are found by outcome and agency", async () => {
+	const { sandbox, bodies } = await played();
+	const { id } = sandbox.agency();
+	expect(bodies(`agency:${id.toUpperCase()} op:conversations.list`)).toEqual(["conversations.list"]);
+	expect(bodies("outcome:any")).toEqual(["Thursday at two", "Friday", "Saturday", "Lost one", "me.get", "me.get"]);
+	const [first] = sandbox.requests();
+	await sandbox.replay(first?.correlationId ?? "");
+	expect(bodies("outcome:repeat")).toEqual(["Thursday at two"]);
+	await sandbox.request({ method: "GET", path: "/nowhere" });
+	expect(sandbox.search("outcome:violation").count).toBe(1);
+});
+
+test.each([
+	["foo:bar", ["There is no filter foo. There are status, op, contact, agency, outcome, key."]],
+	["status:abc", ["status: takes a number such as 401 or 4xx, or none."]],
+	["key:good", ["key: takes one of valid, revoked, expired, unknown, absent, or the id of a key."]],
+	["key:valid status:418", []],
+	["nowhere", []],
+])("%s finds nothing, and says what there is: %j", async (query, hints) => {
+	const { sandbox } = await played();
+	expect(sandbox.search(query)).toEqual({ count: 0, events: [], hints });
+	expect(sandbox.search("thursday").hints).toEqual([]);
+});
+
+test("the hints name each operation and outcome", async () => {
+	const { sandbox } = await played();
+	const [op, outcome] = sandbox.search("op:nothing outcome:nothing outcome:nothing").hints;
+	expect(op).toContain("messages.send");
+	expect(outcome).toContain("repeat");
 });
 
 test("the control searches too", async () => {

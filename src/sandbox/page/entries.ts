@@ -1,7 +1,7 @@
-import { action, computed } from "@preact/signals";
+import { action, computed, effect } from "@preact/signals";
 import type { Found, SandboxEvent } from "../index.ts";
 import { read } from "./control.ts";
-import { consequences, requests, rowOf } from "./model.ts";
+import { consequences, known, requests, rowOf } from "./model.ts";
 import { outcomes } from "./outcomes.ts";
 import { log, sandbox } from "./store.ts";
 import { dayOf } from "./time.ts";
@@ -27,10 +27,12 @@ export const isGood = ({ status }: RequestEvent): boolean => status !== null && 
 const isOfChosen = (event: SandboxEvent): boolean =>
 	!log.isOfContact.value || !sandbox.thread.value || isAbout(event, sandbox.thread.value);
 
-/** Whether a line is of the contact, and has the text, of the filter. */
-export const fits = (event: SandboxEvent, ...parts: readonly unknown[]): boolean =>
-	isOfChosen(event) &&
-	(log.text.value === "" || JSON.stringify([event, parts]).toLowerCase().includes(log.text.value.toLowerCase()));
+const has = (text: string, ...parts: readonly unknown[]): boolean =>
+	text === "" || JSON.stringify(parts).toLowerCase().includes(text.toLowerCase());
+
+/** Whether an event is of the contact, and has the words, of the filter. */
+export const fits = (event: SandboxEvent): boolean =>
+	isOfChosen(event) && has(log.eventText.value, event, wordsOf(event));
 
 /** Takes every filter off. */
 export const showAll = action((): void => {
@@ -39,53 +41,88 @@ export const showAll = action((): void => {
 	log.pausedAt.value = null;
 	log.isOfContact.value = false;
 	log.order.value = "newest";
-	ask();
 });
 
-const mostFound = 200;
-let asking: ReturnType<typeof setTimeout> | undefined;
+/*
+ * With a filter, the server searches the whole log. Until it answers, the loaded requests that fit are shown.
+ */
 
-/** Asks the server for what the filter names, after a pause. */
-export function ask(waitMs = 200): void {
+const kinds: Readonly<Record<string, string>> = { errors: "status:4xx,5xx,none", notable: "outcome:any" };
+
+/** What the server is asked for; empty without a filter. */
+const query = computed(() => {
+	const [kind, thread] = [log.kind.value, sandbox.thread.value];
+	const parts = [
+		kind && (kinds[kind] ?? `op:${kind}`),
+		log.isOfContact.value && thread && `contact:${thread.phoneNumber} agency:${thread.visibility.agencyIds.join()}`,
+		log.text.value.trim(),
+	];
+	return parts.filter(Boolean).join(" ");
+});
+
+/** Whether the server is asked at all. */
+export const isAsked = computed(() => query.value !== "" || log.order.value === "oldest");
+
+const firstFound = 200;
+let asking: ReturnType<typeof setTimeout> | undefined;
+/** How long the last search took. */
+let tookMs = 0;
+
+effect(() => {
+	const [text, order, found] = [query.value, log.order.value, log.found.peek()];
+	if (found?.query !== text || found.order !== order) log.mostFound.value = firstFound;
+	if (isAsked.value) ask(200);
+	else {
+		clearTimeout(asking);
+		asking = undefined;
+		log.found.value = null;
+	}
+});
+
+function ask(waitMs: number): void {
 	clearTimeout(asking);
-	asking = undefined;
-	if (log.text.value.trim() === "" && log.order.value === "newest") log.found.value = null;
-	else asking = setTimeout(askNow, waitMs);
+	asking = setTimeout(() => askNow().finally(() => (asking = undefined)), waitMs);
 }
 
-/** Asks again, because more has come: once a second at most. */
+/** Asks again, because more has come: once a second at most, and a long log takes a tenth of the sandbox's time. */
 export function askAgain(): void {
-	if (log.found.value !== null && asking === undefined) ask(1_000);
+	if (log.found.value !== null && asking === undefined) ask(Math.max(1_000, 10 * tookMs));
+}
+
+/** Asks for more of what was found. */
+export function findMore(): Promise<void> {
+	log.mostFound.value += firstFound;
+	return askNow();
 }
 
 async function askNow(): Promise<void> {
-	const [query, end] = [log.text.value, log.order.value];
-	const search = new URLSearchParams({ search: query, order: end, limit: String(mostFound) });
+	const [text, order] = [query.value, log.order.value];
+	const search = new URLSearchParams({ search: text, order, limit: String(log.mostFound.value) });
+	const begun = performance.now();
 	const answer = await read<Found>(`search?${search}`).catch(() => undefined);
-	if (query !== log.text.value || end !== log.order.value) return;
-	asking = undefined;
-	if (!answer) return; // it shows as a lost connection
-	log.found.value = { ...answer, query, order: end };
+	tookMs = performance.now() - begun;
+	// A failure shows as a lost connection.
+	if (answer && text === query.value && order === log.order.value) log.found.value = { ...answer, query: text, order };
 }
 
 /** What the server found, if that is of the filter as it is now. */
 export const answered = computed(() => {
 	const given = log.found.value;
-	return given?.query === log.text.value && given.order === log.order.value ? given : null;
+	return given?.query === query.value && given.order === log.order.value ? given : null;
 });
 
+/** How many of the requests that were found are shown. */
+export const shownCount = computed(() => answered.value?.events.filter(isRequest).length ?? 0);
+
 function isShown(event: RequestEvent): boolean {
+	if (answered.value) return true;
 	if (log.kind.value === "errors" && isGood(event)) return false;
 	if (log.kind.value === "notable" && isQuiet(event)) return false;
 	if (log.kind.value.includes(".") && event.operation !== log.kind.value) return false;
-	if (answered.value) return isOfChosen(event);
-	const then = consequencesOf(event);
-	return fits(
-		event,
-		rowOf(event.contact ?? "")?.name,
-		targetOf(event),
-		outcomes.value.get(event.correlationId)?.steps.join(" → "),
-		then.map(wordsOf),
+	const outcome = outcomes.value.get(event.correlationId)?.steps.join(" → ");
+	const then = consequencesOf(event).map(wordsOf);
+	return (
+		isOfChosen(event) && has(log.text.value, event, rowOf(event.contact ?? "")?.name, targetOf(event), outcome, then)
 	);
 }
 
@@ -110,18 +147,22 @@ export function targetOf({
 
 /** The lines of the log, the newest first. */
 export const entries = computed(() => {
-	const bySend = new Map<string, RequestEvent[]>();
 	const all = untilPause(answered.value?.events.filter(isRequest) ?? requests.value);
-	for (const event of all) {
-		const key = sendOf(event);
-		if (key !== undefined) bySend.set(key, [...(bySend.get(key) ?? []), event]);
+	/** All attempts of each send, also those that a search did not find. */
+	const bySend = new Map<string, RequestEvent[]>();
+	for (const event of untilPause(known.value)) {
+		const key = isRequest(event) ? sendOf(event) : undefined;
+		if (key !== undefined && isRequest(event)) bySend.set(key, [...(bySend.get(key) ?? []), event]);
 	}
 	const lines: Entry[] = [];
 	/** The polls since the last line of another kind. A program that polls makes the same few reads in turn. */
 	let round = new Map<string, number>();
+	const listed = new Set<RequestEvent>();
 	for (const event of [...all].reverse()) {
 		const attempts = bySend.get(sendOf(event) ?? "") ?? [event];
-		if (attempts.at(-1) !== event || !attempts.some(isShown)) continue;
+		const newest = attempts.at(-1) ?? event;
+		if (listed.has(newest) || !attempts.some(isShown)) continue;
+		listed.add(newest);
 		const poll = pollOf(event);
 		if (poll === undefined) round = new Map();
 		const at = round.get(poll ?? "");
@@ -129,7 +170,7 @@ export const entries = computed(() => {
 		if (at !== undefined && same) lines[at] = { ...same, kind: "polls", requests: [event, ...same.requests] };
 		else {
 			if (poll !== undefined) round.set(poll, lines.length);
-			lines.push({ kind: attempts.length > 1 ? "attempts" : "request", requests: attempts, newest: event });
+			lines.push({ kind: attempts.length > 1 ? "attempts" : "request", requests: attempts, newest });
 		}
 	}
 	return log.order.value === "oldest" ? lines.reverse() : lines;

@@ -1,6 +1,5 @@
 import { into } from "./act.tsx";
 import { HoldNextSend } from "./breakpoints.tsx";
-import { ask } from "./entries.ts";
 import { operations } from "./faults.tsx";
 import { requests } from "./model.ts";
 import { log, sandbox, view } from "./store.ts";
@@ -10,17 +9,24 @@ export function Filters() {
 	const name = sandbox.thread.value?.name ?? view.contact.value;
 	return (
 		<search class="filters" aria-label="Filter the log">
-			<input
-				type="search"
-				aria-label="Text in the log"
-				placeholder="Words, status:401, outcome:held"
-				title="Words, and status:401 op:send contact:Anna outcome:held key:revoked"
-				value={log.text.value}
-				onInput={(event) => {
-					into(log.text)(event);
-					ask();
-				}}
-			/>
+			{view.tab.value === "Requests" ? (
+				<input
+					type="search"
+					aria-label="Text in the log"
+					placeholder="Words, status:401, outcome:held"
+					title="Words, and status:401 op:send contact:Anna outcome:held key:revoked"
+					value={log.text.value}
+					onInput={into(log.text)}
+				/>
+			) : (
+				<input
+					type="search"
+					aria-label="Words in the loaded events"
+					placeholder="Words in the loaded events"
+					value={log.eventText.value}
+					onInput={into(log.eventText)}
+				/>
+			)}
 			<Pause />
 			{view.tab.value === "Requests" && (
 				<select aria-label="Which requests" value={log.kind.value} onChange={into(log.kind)}>
@@ -38,10 +44,7 @@ export function Filters() {
 				<button
 					type="button"
 					aria-pressed={log.order.value === "oldest"}
-					onClick={() => {
-						log.order.value = log.order.value === "oldest" ? "newest" : "oldest";
-						ask(0);
-					}}
+					onClick={() => (log.order.value = log.order.value === "oldest" ? "newest" : "oldest")}
 				>
 					Oldest first
 				</button>

@@ -20,9 +20,9 @@ interface LineProps {
 	readonly event: SandboxEvent;
 	/** The events whose text is shown when the line is opened. @default the event itself */
 	readonly whole?: readonly SandboxEvent[];
-	/** The lines below and above. */
+	/** What came before it, and the line above it. */
 	readonly before: SandboxEvent | undefined;
-	readonly next: SandboxEvent | undefined;
+	readonly above: SandboxEvent | undefined;
 	readonly words: string;
 	readonly tone?: Tone;
 	/** The first row. */
@@ -39,7 +39,7 @@ export function Line({
 	event,
 	whole = [event],
 	before,
-	next,
+	above,
 	words,
 	tone,
 	children,
@@ -50,7 +50,7 @@ export function Line({
 	const { at, realAt, correlationId } = event;
 	return (
 		<>
-			{dayOf(at) !== dayOf(next?.at ?? 0) && <li class="date">{dayOf(at)}</li>}
+			{dayOf(at) !== dayOf(above?.at ?? 0) && <li class="date">{dayOf(at)}</li>}
 			<li {...rest}>
 				<details
 					id={event.type === "request" ? `r${correlationId}` : undefined}

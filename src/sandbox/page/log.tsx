@@ -8,7 +8,7 @@ import { Outbox } from "./outbox.tsx";
 import { Requests } from "./requests.tsx";
 import { Slider } from "./slider.tsx";
 import { log, sandbox, tabs, view } from "./store.ts";
-import { wordsOf } from "./words.ts";
+import { counted, wordsOf } from "./words.ts";
 
 /** The requests of the CRM with their consequences, the events, and the state. */
 export function Log() {
@@ -58,12 +58,18 @@ export function Log() {
 }
 
 function Events() {
-	const all = untilPause(log.events.value)
-		.filter((event) => fits(event, wordsOf(event)))
-		.reverse();
+	const all = untilPause(log.events.value).filter(fits).reverse();
+	const isFiltered = log.eventText.value !== "" || log.isOfContact.value;
 	return (
 		<>
 			<Filters />
+			{isFiltered && (
+				<p class="hint" role="status">
+					{all.length} of the {counted(log.events.value.length, "event")} that{" "}
+					{log.events.value.length === 1 ? "is" : "are"} loaded
+					{log.hasOlder.value && ": the newest ones"}.
+				</p>
+			)}
 			<div role="log" aria-live="off" aria-label="Events">
 				<ol class="log mono" reversed ref={(list) => keepPlace(list)}>
 					{all.slice(0, log.most.value).map((event, i) => {
@@ -73,7 +79,7 @@ function Events() {
 								key={event.id}
 								event={event}
 								before={all[i + 1]}
-								next={all[i - 1]}
+								above={all[i - 1]}
 								words={text}
 								tone={tone}
 								class={isLater(event) || undoneBy(event) ? "undone" : ""}

@@ -133,7 +133,7 @@ async function readOlderOfContact(): Promise<void> {
 }
 
 /** All events that the page has, the oldest first; before the loaded ones there are gaps. */
-const known = computed((): readonly SandboxEvent[] => {
+export const known = computed((): readonly SandboxEvent[] => {
 	const all = log.events.value;
 	const first = all[0]?.id ?? 0;
 	const older = new Map<number, SandboxEvent>();

@@ -4,10 +4,21 @@ import { hrefOf, linkTo } from "./address.ts";
 import { Again, AsCode } from "./again.tsx";
 import { HeldRequests } from "./breakpoints.tsx";
 import { Copy } from "./copy.tsx";
-import { answered, consequencesOf, type Entry, entries, isGood, targetOf } from "./entries.ts";
+import {
+	answered,
+	consequencesOf,
+	type Entry,
+	entries,
+	findMore,
+	isAsked,
+	isGood,
+	shownCount,
+	targetOf,
+} from "./entries.ts";
 import { Filters } from "./filters.tsx";
 import { keepPlace, Line, Older } from "./lines.tsx";
 import { requests as allRequests, isLater, undoneBy } from "./model.ts";
+import { More } from "./more.tsx";
 import { type Outcome, outcomes } from "./outcomes.ts";
 import { Rule } from "./rule.tsx";
 import { log, sandbox } from "./store.ts";
@@ -18,34 +29,48 @@ import { download, exportCall } from "./world.tsx";
 /** The requests of the CRM, with what followed from each. */
 export function Requests() {
 	const all = entries.value;
+	const isOldestFirst = log.order.value === "oldest";
+	const hasMore = (answered.value?.count ?? 0) > shownCount.value;
 	return (
 		<>
 			<Filters />
 			<HeldRequests />
 			{answered.value && (
 				<p class="hint" role="status">
-					{counted(answered.value.count, "request")} {log.text.value.trim() === "" ? "in the log" : "found"}
-					{answered.value.count > 200 && `, the ${log.order.value} 200 are shown`}.
+					{counted(answered.value.count, "request")} {answered.value.query === "" ? "in the log" : "found"}
+					{hasMore && `, the ${log.order.value} ${shownCount.value} are shown`}.
 				</p>
 			)}
-			{all.length === 0 && sandbox.heldRequests.value.length === 0 && (
-				<p class="hint">
-					{allRequests.value.length > 0
-						? "No request fits the filter."
-						: `No request yet. What a CRM asks of ${location.origin}/api/v1 appears here.`}
+			{answered.value?.hints.map((hint) => (
+				<p class="hint" key={hint}>
+					{hint}
 				</p>
-			)}
+			))}
+			{all.length === 0 && sandbox.heldRequests.value.length === 0 && <p class="hint">{emptyWords()}</p>}
 			<div role="log" aria-live="off" aria-label="Requests">
 				<ol class="log mono" reversed ref={(list) => keepPlace(list)}>
-					{all.slice(0, log.most.value).map((entry, i) => (
-						<Request key={entry.requests[0]?.id} entry={entry} before={all[i + 1]?.newest} next={all[i - 1]?.newest} />
+					{(answered.value ? all : all.slice(0, log.most.value)).map((entry, i) => (
+						<Request
+							key={entry.requests[0]?.id}
+							entry={entry}
+							before={all[isOldestFirst ? i - 1 : i + 1]?.newest}
+							above={all[i - 1]?.newest}
+						/>
 					))}
 				</ol>
 			</div>
+			{hasMore && <More load={findMore} words={isOldestFirst ? "Load newer" : "Load older"} />}
 			{!answered.value && <Older count={all.length} />}
 			<Forgotten />
 		</>
 	);
+}
+
+/** Why no request is shown. */
+function emptyWords(): string {
+	if (isAsked.value && !answered.value) return "Searching the whole log…";
+	if (isAsked.value || allRequests.value.length > 0) return "No request fits the filter.";
+	return `No request yet. What a CRM asks of ${location.origin}/api/v1 appears here.`;
 }
 
 /** Says what the sandbox no longer keeps: nothing is left out without a word. */
@@ -66,7 +91,7 @@ const answerOf = ({ status }: RequestEvent): string => (status === null ? "no an
 interface RequestProps {
 	readonly entry: Entry;
 	readonly before: RequestEvent | undefined;
-	readonly next: RequestEvent | undefined;
+	readonly above: RequestEvent | undefined;
 }
 
 function Request({ entry: { kind, requests, newest }, ...rest }: RequestProps) {

@@ -40,7 +40,7 @@ export interface ShownBug {
 /** Which end of the log is shown. */
 export type Order = "newest" | "oldest";
 
-/** What the server found for a text, in the whole log. */
+/** What the server found in the whole log. */
 interface Answer extends Found {
 	readonly query: string;
 	readonly order: Order;
@@ -157,14 +157,18 @@ export const log = {
 	most: signal(100),
 	/** Which requests are shown: all, sends, errors, or those of one operation. */
 	kind: signal(""),
-	/** A text that shown lines have. */
+	/** What is searched for among all requests: words and filters. */
 	text: signal(""),
+	/** Words that shown events have. */
+	eventText: signal(""),
 	/** Whether only lines of the chosen contact are shown. */
 	isOfContact: signal(false),
 	order: signal<Order>("newest"),
 	/** The last event that a paused log shows; null while the log is live. */
 	pausedAt: signal<number | null>(null),
 	found: signal<Answer | null>(null),
+	/** How many of the requests that a search finds are shown. */
+	mostFound: signal(200),
 	/** Whether a screen reader says new requests, and what it said last. */
 	isSaid: signal(true),
 	said: signal(""),

@@ -461,8 +461,9 @@ const state = [
 	}),
 	get("search", {
 		takes: { search: optional(aString), order: optional(oneOf("newest", "oldest")), limit: optional(aCount) },
-		body: "none; in the query `search` (words, and `status:`, `op:`, `contact:`, `outcome:`, `key:`), `order` (newest or oldest), `limit` (100 when left out)",
-		answers: '`{"count", "events"}`: how many requests match, and some of them with what followed',
+		body: "none; in the query `search` (words, and `status:`, `op:`, `contact:`, `agency:`, `outcome:`, `key:`), `order` (newest or oldest), `limit` (100 when left out)",
+		answers:
+			'`{"count", "events", "hints"}`: how many requests match, and some of them with what followed; if none does, which filters and values there are',
 		run: ({ sandbox }, { search = "", order, limit }) => sandbox.search(search, { order, limit: numberOf(limit) }),
 	}),
 	get("forgotten", {

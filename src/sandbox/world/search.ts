@@ -1,4 +1,5 @@
 import { optional } from "../../shared/validation.ts";
+import { operationIds } from "../base/contract.ts";
 import { aString, assertValid, fields, oneOf, wholeFrom } from "../base/input.ts";
 import { withoutMarks } from "../base/own.ts";
 import type { SandboxEvent } from "./event.ts";
@@ -21,6 +22,8 @@ export interface Found {
 	 * are left out, except refusals.
 	 */
 	readonly events: readonly SandboxEvent[];
+	/** If nothing matches: which filters and values there are, for each part of the query that is none. */
+	readonly hints: readonly string[];
 }
 
 const optionsRule = fields<SearchOptions>({
@@ -42,48 +45,98 @@ interface Candidate {
 
 type Test = (candidate: Candidate) => boolean;
 
+interface Filter {
+	/** The values that it takes, in words. */
+	readonly takes: string;
+	/** Whether a value is one of those. */
+	isKnown(value: string): boolean;
+	test(value: string): Test;
+}
+
+const keyStates = ["valid", "revoked", "expired", "unknown", "absent"];
+const outcomes = [
+	...["any", "sent", "held", "replaced", "dropped", "declined", "expired", "repeat", "refused", "lost", "fault"],
+	...["violation", "queued", "delivered", "read", "failed", "undelivered"],
+];
+const operations: readonly string[] = operationIds;
+
 /** The filters by their names. */
-const filters: Readonly<Record<string, (value: string) => Test>> = {
-	status: (value) => {
-		if (/^none?$/.test(value)) return ({ request }) => request.status === null;
-		const form = new RegExp(`^${value.replace(/[^\dx]/g, "").replaceAll("x", "\\d") || "-"}`);
-		return ({ request }) => form.test(String(request.status));
+const filters: Readonly<Record<string, Filter>> = {
+	status: {
+		takes: "a number such as 401 or 4xx, or none",
+		isKnown: (value) => /^([\dx]{3}|none?)$/.test(value),
+		test(value) {
+			if (/^none?$/.test(value)) return ({ request }) => request.status === null;
+			const form = new RegExp(`^${value.replace(/[^\dx]/g, "").replaceAll("x", "\\d") || "-"}`);
+			return ({ request }) => form.test(String(request.status));
+		},
 	},
-	op:
-		(value) =>
-		({ request }) =>
-			(request.operation ?? "").toLowerCase().includes(value),
-	contact: (value) => {
-		const digits = value.replace(/\D/g, "").replace(/^0+/, "");
-		const isNumber = digits.length > 2;
-		return ({ request, names }) =>
-			isNumber ? Boolean(request.contact?.includes(digits)) : names.toLowerCase().includes(value);
+	op: {
+		takes: `one of ${operations.join(", ")}, or a part of it`,
+		isKnown: (value) => operations.some((name) => name.toLowerCase().includes(value)),
+		test(value) {
+			const isWhole = operations.some((name) => name.toLowerCase() === value);
+			return ({ request }) => {
+				const name = (request.operation ?? "").toLowerCase();
+				return isWhole ? name === value : name.includes(value);
+			};
+		},
 	},
-	outcome:
-		(value) =>
-		({ outcome }) =>
-			[...outcome].some((word) => word.startsWith(value)),
-	key:
-		(value) =>
-		({ request: { key } }) =>
-			key.state === value || key.id?.toLowerCase() === value,
+	contact: {
+		takes: "a number or a name, or a part of it",
+		isKnown: (value) => value !== "",
+		test(value) {
+			const digits = value.replace(/\D/g, "").replace(/^0+/, "");
+			if (digits.length <= 2) return ({ names }) => names.toLowerCase().includes(value);
+			const form = value.startsWith("+") ? `+${digits}` : digits;
+			return ({ request }) => Boolean(request.contact?.includes(form));
+		},
+	},
+	agency: {
+		takes: "the id of an agency",
+		isKnown: (value) => value !== "",
+		test:
+			(value) =>
+			({ request }) =>
+				request.agencyId?.toLowerCase() === value,
+	},
+	outcome: {
+		takes: `one of ${outcomes.join(", ")}`,
+		isKnown: (value) => outcomes.some((word) => word.startsWith(value)),
+		test:
+			(value) =>
+			({ outcome }) =>
+				value === "any" ? outcome.size > 0 : [...outcome].some((word) => word.startsWith(value)),
+	},
+	key: {
+		takes: `one of ${keyStates.join(", ")}, or the id of a key`,
+		isKnown: (value) => keyStates.includes(value),
+		test:
+			(value) =>
+			({ request: { key } }) =>
+				key.state === value || key.id?.toLowerCase() === value,
+	},
 };
 
 const nameIn = (event: SandboxEvent): string => ("name" in event ? (event.name ?? "") : "");
 
-/** Searches the whole log: words, "several words", and `status:`, `op:`, `contact:`, `outcome:`, `key:`. All must match. */
+/**
+ * Searches the whole log: words, "several words", and `status:`, `op:`, `contact:`, `agency:`, `outcome:`, `key:`. All must
+ * match. A filter takes several values with commas between.
+ */
 export function search(events: EventLog, query: string, options: SearchOptions = {}): Found {
 	assertValid("search: query", query, aString);
 	assertValid("search", options, optionsRule);
 	const { limit = 100, order = "newest" } = options;
-	const tests = testsIn(query);
+	const parts = partsIn(query);
+	const tests = parts.map(testOf);
 	const requests: Request[] = [];
 	const consequences = new Map<string, SandboxEvent[]>();
 	/** The newest name of each contact, because a read has no consequence that names one. */
 	const names = new Map<string, string>();
-	const outcomes = createOutcomes();
+	const ends = createOutcomes();
 	for (const event of events.each()) {
-		outcomes.note(event);
+		ends.note(event);
 		if (event.type === "request") requests.push(event);
 		else if (event.correlationId !== null) {
 			const group = consequences.get(event.correlationId);
@@ -98,7 +151,7 @@ export function search(events: EventLog, query: string, options: SearchOptions =
 			request,
 			consequences: own,
 			names: [...own.map(nameIn), names.get(request.contact ?? "")].join("\n"),
-			outcome: outcomes.of(request.correlationId).words,
+			outcome: ends.of(request.correlationId).words,
 		};
 		return tests.every((test) => test(candidate));
 	});
@@ -106,22 +159,46 @@ export function search(events: EventLog, query: string, options: SearchOptions =
 	const shown = some.flatMap((request) => [
 		brief(request),
 		...(consequences.get(request.correlationId ?? "") ?? []).map(unmarked),
-		...outcomes.of(request.correlationId).later,
+		...ends.of(request.correlationId).later,
 	]);
-	return { count: found.length, events: [...new Set(shown)].sort((a, b) => a.id - b.id) };
+	const hints = found.length === 0 ? hintsFor(parts) : [];
+	return { count: found.length, events: [...new Set(shown)].sort((a, b) => a.id - b.id), hints };
 }
 
-function testsIn(query: string): Test[] {
+/** A part of a query: a word, or a value of a filter. */
+interface Part {
+	readonly name: string;
+	readonly filter: Filter | undefined;
+	/** Of a filter there may be several, with commas between: one of them must match. */
+	readonly values: readonly string[];
+}
+
+function partsIn(query: string): Part[] {
 	return (query.match(/(?:\w+:)?"[^"]*"?|\S+/g) ?? []).map((part) => {
-		const [, name = "", value = ""] = /^(\w+):(.*)$/s.exec(part) ?? [];
-		const filter = Object.hasOwn(filters, name.toLowerCase()) ? filters[name.toLowerCase()] : undefined;
-		if (filter) return filter(plain(value));
-		const word = plain(part);
-		return (candidate) => textOf(candidate).includes(word);
+		const [, name = "", value = ""] = /^(\w+):(.*)$/s.exec(part.toLowerCase()) ?? [];
+		const filter = Object.hasOwn(filters, name) ? filters[name] : undefined;
+		if (!filter) return { name, filter, values: [plain(part)] };
+		return { name, filter, values: value.startsWith('"') ? [plain(value)] : value.split(",") };
 	});
 }
 
+function testOf({ filter, values }: Part): Test {
+	const tests = values.map(
+		(value) => filter?.test(value) ?? ((candidate: Candidate) => textOf(candidate).includes(value)),
+	);
+	return (candidate) => tests.some((test) => test(candidate));
+}
+
 const plain = (part: string): string => part.replace(/^"|"$/g, "").toLowerCase();
+
+/** What the filters of a query could be instead. */
+function hintsFor(parts: readonly Part[]): string[] {
+	const hints = parts.map(({ name, filter, values }) => {
+		if (filter) return values.every((value) => filter.isKnown(value)) ? "" : `${name}: takes ${filter.takes}.`;
+		return name === "" ? "" : `There is no filter ${name}. There are ${Object.keys(filters).join(", ")}.`;
+	});
+	return [...new Set(hints.filter((hint) => hint !== ""))];
+}
 
 function textOf({ request, consequences, names, outcome }: Candidate): string {
 	const { headers: _, answer, status, ...rest } = brief(request);
@@ -175,6 +252,10 @@ function createOutcomes() {
 		if (event.type === "request") {
 			if (event.status === null) add(correlationId, event, "lost");
 			else if (event.status >= 400) add(correlationId, event, "refused");
+			if (event.decision?.outcome === "repeat") add(correlationId, event, "repeat");
+			if (event.fault) add(correlationId, event, "fault");
+		} else if (event.type === "violation") {
+			add(correlationId, event, "violation");
 		} else if (event.type === "contact.wrote" || event.type === "consent.accepted") {
 			acts.set(`${event.agencyId} ${event.contact}`, event);
 		} else if (event.type === "text.held") {
