@@ -75,8 +75,12 @@ test("a refused request is copied as curl, fetch and a call of the client, with 
 		expect(text).not.toContain("_live.");
 		expect(text).toContain("BAD_KEY");
 		expect(text).toContain("Hello");
+		expect(text).toContain("key of this request, which was revoked");
 	}
 	const asked = sandbox.requests().length;
+	const run = promisify(execFile)("sh", ["-c", curl], { env: { ...process.env, BAD_KEY: undefined } });
+	await expect(run).rejects.toThrow("set it to the key of this request");
+	expect(sandbox.requests()).toHaveLength(asked);
 	await promisify(execFile)("sh", ["-c", curl], { env: { ...process.env, BAD_KEY: key } });
 	expect(sandbox.requests().slice(asked)).toMatchObject([
 		{ status: 401, key: { state: "revoked" }, body: { body: "Hello" }, headers: { "x-request-source": "crm" } },

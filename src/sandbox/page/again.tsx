@@ -40,7 +40,7 @@ export function Again({ event }: { readonly event: RequestEvent }) {
 	);
 }
 
-/** The request as code, to make it again elsewhere. A key that was bad is $BAD_KEY there. */
+/** The request as code, to make it again elsewhere. A key that was bad is $BAD_KEY there, and the code says so. */
 export function AsCode({ event }: { readonly event: RequestEvent }) {
 	const client = clientOfRequest(event);
 	return (

@@ -45,8 +45,19 @@ export function curlOfRequest(event: RequestEvent): string {
 
 function authorizationForShell(event: RequestEvent): string {
 	const key = goodKey(event);
-	return key === undefined ? `"Authorization: Bearer $${badKey}"` : quoted(`Authorization: Bearer ${key}`);
+	// Without the variable curl would be refused too, but for another reason: the shell stops before.
+	return key === undefined
+		? `"Authorization: Bearer \${${badKey}:?set it to the ${badKeyWords(event)}}"`
+		: quoted(`Authorization: Bearer ${key}`);
 }
+
+/** What the variable stands for. */
+const badKeyWords = ({ key: { state } }: RequestEvent): string =>
+	`key of this request, which was ${state === "valid" ? "good then" : state}`;
+
+/** Says in code what the variable stands for, if there is one. */
+const noteOf = (event: RequestEvent): string =>
+	event.key.state === "absent" || goodKey(event) !== undefined ? "" : `// ${badKey}: the ${badKeyWords(event)}\n`;
 
 /** The key in TypeScript. */
 function keyInCode(event: RequestEvent): string {
@@ -68,7 +79,7 @@ export function fetchOfRequest(event: RequestEvent): string {
 		`headers: { ${headers.join(", ")} }`,
 		...(text === null ? [] : [`body: ${JSON.stringify(text)}`]),
 	];
-	return `await fetch(${JSON.stringify(urlOf(event))}, {\n\t${init.join(",\n\t")},\n});`;
+	return `${noteOf(event)}await fetch(${JSON.stringify(urlOf(event))}, {\n\t${init.join(",\n\t")},\n});`;
 }
 
 /** The call of the client; undefined for a request that the client does not make. */
@@ -77,7 +88,7 @@ export function clientOfRequest(event: RequestEvent): string | undefined {
 	const call = callOf(event);
 	if (call === undefined || operation === null || key.state === "absent") return undefined;
 	const of = agencyId === null ? "" : `.agency(${JSON.stringify(agencyId)})`;
-	return `import { createClient } from "messaging-conversations";
+	return `${noteOf(event)}import { createClient } from "messaging-conversations";
 
 const client = createClient({ baseUrl: "${location.origin}/api/v1", apiKey: ${keyInCode(event)} });
 await client${of}.${call};`;
