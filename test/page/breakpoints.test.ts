@@ -44,6 +44,18 @@ test("one click holds the next send, and another lets it through", async () => {
 	]);
 });
 
+test("a text of the page whose answer one loses comes back, and says that it may have gone out", async () => {
+	const { page } = await annaVisited();
+	await hold(page).click();
+	await expect.poll(() => hold(page).getAttribute("aria-pressed")).toBe("true");
+	await page.getByLabel("Text from the CRM").fill("It is.");
+	await page.keyboard.press("Enter");
+	await waiting(page).getByRole("button", { name: "Lose its answer" }).click();
+	await page.getByRole("alert").getByText("it may have been carried out").waitFor();
+	expect(await page.getByLabel("Text from the CRM").inputValue()).toBe("It is.");
+	expect(await requests(page).getByText("0 left").count()).toBe(0);
+});
+
 test.each([
 	["Answer 503", "PartnerInternalError", 0],
 	["A gateway's 404", "PartnerGatewayError", 0],

@@ -103,6 +103,49 @@ test("a bug file is opened on the page of a sandbox that runs, with its texts if
 	await page.getByRole("button", { name: "Continue from here" }).waitFor();
 });
 
+test("from the past of a bug file one goes on with one button, which stays the only one on a phone too", async () => {
+	const bug = await exported();
+	const sandbox = createSandbox({ from: bug });
+	const server = await serve(sandbox, { show: bug });
+	const page = await openPage(`${server.controlUrl}/ui/#token=${server.token}`, []);
+	const held = bug.events.find(({ type }) => type === "request")?.id;
+	const goOn = page.getByRole("button", { name: "Continue from here" });
+	await page.getByRole("slider", { name: "Go back in time" }).fill(String(held));
+	await shows(page.getByRole("main"), "Everything as it was");
+	expect(await goOn.count()).toBe(1);
+	await page.setViewportSize({ width: 390, height: 844 });
+	await page.getByRole("navigation", { name: "Panes" }).getByRole("button", { name: "Phone" }).click();
+	await goOn.waitFor();
+	expect(await axeFindings(page)).toEqual([]);
+	await goOn.click();
+	await goOn.waitFor({ state: "detached" });
+	await expect.poll(() => sandbox.events({ limit: 1 }).at(-1)?.type).toBe("sandbox.restored");
+	expect((await fetch(`${server.baseUrl}/me`)).status).toBe(401); // it answers again
+	await server.close();
+});
+
+test("an export says that it runs, and a second click makes no second one", async () => {
+	const { page, client } = await visit();
+	await client.me.get();
+	await requests(page).getByText("me.get").click();
+	let asked = 0;
+	let goOn: () => void = () => undefined;
+	const wait = new Promise<void>((resolve) => (goOn = resolve));
+	await page.route(/_sandbox\/bug/, async (route) => {
+		asked++;
+		await wait;
+		await route.continue();
+	});
+	await requests(page).getByRole("button", { name: "export" }).click();
+	const busy = requests(page).getByRole("button", { name: "Exporting…" });
+	await busy.click();
+	expect(await busy.getAttribute("aria-busy")).toBe("true");
+	const [download] = await Promise.all([page.waitForEvent("download"), goOn()]);
+	expect(download.suggestedFilename()).toBe("bug.json");
+	await requests(page).getByRole("button", { name: "export" }).waitFor();
+	expect(asked).toBe(1);
+});
+
 test("a file that is none says so, and what is in one is shown as text", async () => {
 	const bug = createSandbox({ scenario: "held" }).bug({ keepContent: true });
 	const { page, sandbox } = await visit();

@@ -90,6 +90,33 @@ test("the field of the search shows its whole example", async () => {
 	expect(room).toBeGreaterThanOrEqual(0);
 });
 
+test("one goes back to before a request from its row, and the slider names whom it was about", async () => {
+	const { page } = await mistaken();
+	await line(page, "Friday").locator("summary").click();
+	await line(page, "Friday").getByRole("button", { name: "go back to before this" }).click();
+	await shows(messages(page), "Held, not sent");
+	await shows(messages(page), "Would Thursday suit you?");
+	await shows(line(page, "Friday"), "later than what is shown");
+	const slid = page.getByRole("region", { name: "Time" });
+	await shows(slid, "clock moved to");
+	await slider(page).press("ArrowLeft");
+	await shows(slid, "messages.send answered 200, Anna “Would Thursday suit you?”");
+	expect(await axeFindings(page)).toEqual([]);
+});
+
+test("the slider stops before and after a request, not amid it", async () => {
+	const { page, sandbox, before } = await mistaken();
+	const replaced = sandbox.events({ types: ["text.replaced"] })[0]?.id ?? 0;
+	const [sent] = sandbox.events({ types: ["request"], after: replaced });
+	await slider(page).fill(String(before + 1));
+	await slider(page).press("ArrowRight");
+	await expect.poll(() => slider(page).inputValue()).toBe(String(sent?.id));
+	await shows(messages(page), "Would Friday suit you?");
+	await slider(page).press("ArrowLeft");
+	await expect.poll(() => slider(page).inputValue()).toBe(String(before + 1));
+	await expect.poll(() => messages(page).getByText("Would Friday suit you?").count()).toBe(0);
+});
+
 test("what happens meanwhile does not disturb the moment that is shown", async () => {
 	const { page, sandbox, anna, before } = await mistaken();
 	await slider(page).fill(String(before));
@@ -107,8 +134,9 @@ test("one continues from a moment, and the rows of the undone future are grey an
 	const { page, anna, sandbox, before } = await mistaken();
 	await slider(page).fill(String(before));
 	await shows(messages(page), "Held, not sent");
-	await page.getByRole("button", { name: "Continue from here" }).click();
+	await page.getByRole("button", { name: "Continue from here" }).press("Enter");
 	await page.getByRole("region", { name: "Earlier moment" }).waitFor({ state: "detached" });
+	await slider(page).and(page.locator(":focus")).waitFor();
 	await shows(line(page, "Friday"), "undone: restored to before it");
 	expect(await line(page, "Friday").getAttribute("class")).toContain("undone");
 	expect(await line(page, "Thursday").getAttribute("class")).not.toContain("undone");

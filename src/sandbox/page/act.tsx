@@ -15,6 +15,8 @@ interface ActProps<Answer> extends Around<Answer> {
 	readonly disabled?: boolean;
 	/** Whether what it switches is on. */
 	readonly pressed?: boolean;
+	/** Whether its call is being made. Until that ends, it makes no other one. */
+	readonly busy?: boolean;
 	/** Submits its form, which makes the call. */
 	readonly submit?: boolean;
 }
@@ -31,6 +33,7 @@ export function Act<Answer>({
 	disabled = false,
 	label,
 	pressed,
+	busy = false,
 	...rest
 }: ActProps<Answer>) {
 	const isOff = disabled || ((sandbox.bug.value.isReadOnly || view.at.value !== null) && isChange(call));
@@ -42,13 +45,14 @@ export function Act<Answer>({
 			{...rest}
 			aria-label={label}
 			aria-pressed={pressed}
+			aria-busy={busy}
 			type={submit ? "submit" : "button"}
 			disabled={isOff}
 			onMouseEnter={show}
 			onMouseLeave={hide}
 			onFocus={show}
 			onBlur={hide}
-			onClick={submit ? undefined : () => perform(call, { text, form, onBegin, onDone })}
+			onClick={submit || busy ? undefined : () => perform(call, { text, form, onBegin, onDone })}
 		>
 			{children}
 		</button>
@@ -57,7 +61,7 @@ export function Act<Answer>({
 
 /** While a bug file is open read-only, or an earlier moment is shown, only other calls can be made. */
 const isChange = ({ verb, path }: Call): boolean =>
-	verb !== "GET" && path !== "import" && !path.startsWith(sandbox.bug.value.isReadOnly ? "continue" : "history/");
+	verb !== "GET" && !["import", "continue", "history/continueFrom"].includes(path);
 
 interface FormProps<Answer> extends Omit<Around<Answer>, "form"> {
 	readonly call: Call;

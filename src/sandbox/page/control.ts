@@ -86,6 +86,7 @@ export async function perform<Answer>(call: Call, around: Around<Answer> = {}): 
 	onBegin?.();
 	calls.shown.value = null;
 	latest = call;
+	calls.running.value = [...calls.running.value, call];
 	try {
 		const { verb, path, body } = call.key === undefined ? call : madeBySandbox(call);
 		const response = await request(path, { method: verb, body: textOf(body) });
@@ -95,7 +96,11 @@ export async function perform<Answer>(call: Call, around: Around<Answer> = {}): 
 		onDone?.(answer);
 	} catch (error) {
 		if (text) text.value ||= written;
-		if (latest === call) calls.made.value = { call, form, error: reasonOf(error), cause: Object(error).cause };
+		// A form says what became of its text, whatever was done meanwhile.
+		if (latest === call || form !== undefined)
+			calls.made.value = { call, form, error: reasonOf(error), cause: Object(error).cause };
+	} finally {
+		calls.running.value = calls.running.value.filter((each) => each !== call);
 	}
 }
 

@@ -1,7 +1,7 @@
 import { Act } from "./act.tsx";
 import { ClockSteps, ClockTime } from "./clock.tsx";
 import { agencyId, chooseAgency, post, readState } from "./model.ts";
-import { Earlier } from "./slider.tsx";
+import { Earlier, refocus } from "./slider.tsx";
 import { connection, sandbox, view } from "./store.ts";
 import { counted } from "./words.ts";
 
@@ -38,9 +38,11 @@ export function Header() {
 				<section class="banner bug" aria-label="Bug file">
 					A bug file, read-only.{" "}
 					{sandbox.bug.value.bug?.content === "generated" && "Its numbers, names and texts are generated. "}
-					<Act call={post("continue")} onDone={readState}>
-						Continue from here
-					</Act>
+					{view.at.value === null && (
+						<Act call={post("continue")} onDone={() => readState().then(refocus)}>
+							Continue from here
+						</Act>
+					)}
 				</section>
 			)}
 			<Earlier />

@@ -1,5 +1,4 @@
 import { Fragment } from "preact";
-import { Act } from "./act.tsx";
 import { hrefOf, linkTo } from "./address.ts";
 import { Again, AsCode } from "./again.tsx";
 import { HeldRequests } from "./breakpoints.tsx";
@@ -17,14 +16,14 @@ import {
 } from "./entries.ts";
 import { Filters } from "./filters.tsx";
 import { keepPlace, Line, Older } from "./lines.tsx";
-import { requests as allRequests, isLater, undoneBy } from "./model.ts";
+import { requests as allRequests, isLater, known, showAt, undoneBy } from "./model.ts";
 import { More } from "./more.tsx";
 import { type Outcome, outcomes } from "./outcomes.ts";
 import { Rule } from "./rule.tsx";
 import { log, sandbox } from "./store.ts";
 import { secondOf, secondsOf } from "./time.ts";
 import { counted, type RequestEvent, reasonIn, type Tone, type Words, withoutRest, wordsOf } from "./words.ts";
-import { download, exportCall } from "./world.tsx";
+import { Export } from "./world.tsx";
 
 /** The requests of the CRM, with what followed from each. */
 export function Requests() {
@@ -109,17 +108,13 @@ function Request({ entry: { kind, requests, newest }, ...rest }: RequestProps) {
 				<div class="row">
 					<Again event={newest} />
 					<AsCode event={newest} />
+					<Before request={requests[0] ?? newest} />
 					<Copy what={`link ${id}`} text={() => linkTo(correlationId ?? "")}>
 						copy link
 					</Copy>
-					<Act
-						class="quiet copy"
-						call={exportCall()}
-						onDone={download}
-						title="A bug file of this sandbox, opened at this request"
-					>
+					<Export class="quiet copy" title="A bug file of this sandbox, opened at this request">
 						export
-					</Act>
+					</Export>
 				</div>
 			}
 			below={
@@ -139,6 +134,18 @@ function Request({ entry: { kind, requests, newest }, ...rest }: RequestProps) {
 				{Math.round(ms)} ms
 			</span>
 		</Line>
+	);
+}
+
+/** Goes back to right before a request, as the slider does. */
+function Before({ request: { id, correlationId } }: { readonly request: RequestEvent }) {
+	const first = known.value.find((event) => event.correlationId === correlationId)?.id ?? id;
+	const from = sandbox.historyFrom.value;
+	if (from === null || first - 1 < from) return null;
+	return (
+		<button type="button" class="quiet copy" onClick={() => showAt(first - 1)}>
+			go back to before this
+		</button>
 	);
 }
 

@@ -138,6 +138,8 @@ export const list = {
 	isRead: signal(false),
 	/** The conversations and contacts of the agency that were read, by number. */
 	known: signal<ReadonlyMap<string, ConversationRow>>(new Map()),
+	/** The names of all contacts that were ever read, by agency and number. */
+	names: signal<ReadonlyMap<string, string>>(new Map()),
 	/** The last row that was loaded from the top, as it was then; null once all are loaded. */
 	edge: signal<ConversationRow | null>(null),
 	/** How many messages came into each conversation while another one was shown, by agency and number. */
@@ -166,6 +168,8 @@ export const log = {
 	order: signal<Order>("newest"),
 	/** The last event that a paused log shows; null while the log is live. */
 	pausedAt: signal<number | null>(null),
+	/** The newest event when the log was last at its top. */
+	seen: signal(0),
 	found: signal<Answer | null>(null),
 	/** How many of the requests that a search finds are shown. */
 	mostFound: signal(200),
@@ -179,6 +183,8 @@ export const calls = {
 	/** The call of the button under the pointer or in focus. */
 	shown: signal<Call | null>(null),
 	made: signal<Made | null>(null),
+	/** Those that have no answer yet. */
+	running: signal<readonly Call[]>([]),
 } as const;
 
 /** The connection to the sandbox. */

@@ -1,11 +1,11 @@
-import type { TargetedEvent } from "preact";
+import type { ComponentChildren, TargetedEvent } from "preact";
 import { Act, into } from "./act.tsx";
 import { hrefOfRequest } from "./address.ts";
 import { perform, read } from "./control.ts";
 import { close, Dialog } from "./dialog.tsx";
 import { post, select } from "./model.ts";
 import { Rule } from "./rule.tsx";
-import { type Call, sandbox, typed, view } from "./store.ts";
+import { type Call, calls, sandbox, typed, view } from "./store.ts";
 import { instantOf } from "./time.ts";
 
 /** The effect of each scenario. A scenario that this page does not know is shown by its name alone. */
@@ -93,17 +93,30 @@ export function WorldDialog() {
 				Keep numbers, names and texts, which are generated otherwise
 			</label>
 			<div class="row">
-				<Act call={exportCall()} onDone={download}>
-					Export as a file
-				</Act>
+				<Export>Export as a file</Export>
 				<Import />
 			</div>
 		</Dialog>
 	);
 }
 
-/** Takes a bug file of what the page shows. */
-export function exportCall(): Call {
+interface ExportProps {
+	readonly children: ComponentChildren;
+	readonly class?: string;
+	readonly title?: string;
+}
+
+/** Exports a bug file of what the page shows, which takes a while for a long log. */
+export function Export({ children, ...rest }: ExportProps) {
+	const isBusy = calls.running.value.some(({ path }) => /^bug\b/.test(path));
+	return (
+		<Act {...rest} call={exportCall()} onDone={download} busy={isBusy}>
+			{isBusy ? "Exporting…" : children}
+		</Act>
+	);
+}
+
+function exportCall(): Call {
 	const query = new URLSearchParams();
 	const place = { contact: view.contact.value, agencyId: view.agencyId.value, request: view.request.value };
 	for (const [name, value] of Object.entries(place)) if (value) query.set(name, value);
@@ -111,7 +124,7 @@ export function exportCall(): Call {
 	return { verb: "GET", path: `bug${query.size > 0 ? `?${query}` : ""}` };
 }
 
-export function download(bug: unknown): void {
+function download(bug: unknown): void {
 	const text = JSON.stringify(bug);
 	const link = document.createElement("a");
 	link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));

@@ -614,8 +614,12 @@ const state = [
 	}),
 	post("history/continueFrom", {
 		takes: { event: aNumber },
-		body: "`event`, the number of an event; what came after it is undone",
-		run: ({ sandbox }, { event }) => sandbox.history.continueFrom(event),
+		body: "`event`, the number of an event; what came after it is undone, and a bug file becomes a world to act in",
+		isAlwaysOpen: true,
+		run({ sandbox, shown }, { event }) {
+			sandbox.history.continueFrom(event);
+			shown.isReadOnly = false;
+		},
 	}),
 	post("reset", { run: ({ sandbox }) => sandbox.reset() }),
 	post("loadScenario", {
