@@ -1,5 +1,6 @@
 // A log that one can read while requests arrive, and what the page says without colours and a mouse.
 import { expect, test } from "vitest";
+import { createSandbox } from "../../src/sandbox/index.ts";
 import { axeFindings, messages, requests, shows, visit } from "./visit.ts";
 
 const phone = "+447700900101";
@@ -161,6 +162,66 @@ test("a violation leads to its request", async () => {
 	await page.getByRole("dialog").getByRole("link", { name: "GET /nowhere" }).click();
 	await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
 	await requests(page).locator("details[open]").getByText("→ 501").waitFor();
+});
+
+test("whoever reads further down sees how much is new, and one click shows it", async () => {
+	const { page, server, client } = await visit();
+	await fetch(`${server.baseUrl}/nowhere`, { headers: { authorization: `Bearer ${server.apiKey}` } });
+	for (let i = 0; i < 40; i++) await fetch(`${server.baseUrl}/nowhere?${i}`);
+	await shows(requests(page), "?39");
+	await page.getByRole("button", { name: "41 violations" }).click();
+	await page.getByRole("dialog").getByRole("link", { name: "GET /nowhere" }).first().click();
+	await requests(page).locator("details[open]").getByText("→ 501").waitFor();
+	await expect.poll(() => page.getByRole("button", { name: /new$/ }).count()).toBe(0);
+	await client.me.get();
+	await page.getByRole("button", { name: "1 new" }).focus();
+	await page.keyboard.press("Enter");
+	await requests(page).getByText("me.get").and(page.locator(":visible")).waitFor();
+	await expect.poll(() => page.locator(".panel").evaluate((panel) => panel.scrollTop)).toBe(0);
+	await page.getByRole("button", { name: "1 new" }).waitFor({ state: "detached" });
+});
+
+test("a link to a send with several attempts shows its head, and it stays in view", async () => {
+	const { page, sandbox, open } = await visit();
+	sandbox.agency().contact(phone, { name: "Anna" }).writes("Hello");
+	const path = `/agencies/${sandbox.agency().id}/messages`;
+	const body = { to: phone, body: "Hi Anna", operationId: "visit-1" };
+	sandbox.faults.add({ operation: "messages.send", effect: { status: 503 }, times: 8 });
+	for (let i = 0; i < 9; i++) await sandbox.request({ method: "POST", path, body });
+	for (let i = 0; i < 30; i++) await sandbox.request({ method: "GET", path: `/me?${i}` });
+	const id = sandbox.requests()[8]?.correlationId;
+	const other = await open({ viewport: { width: 1280, height: 500 } });
+	await other.evaluate((hash) => (location.hash = hash), `#/?request=${id}`);
+	const row = requests(other).locator("details[open]");
+	await shows(row, "X-Correlation-Id");
+	const isHeadInView = () =>
+		row.locator("summary").evaluate((head) => {
+			const { x, y, width, height } = head.getBoundingClientRect();
+			const isShown = (top: number) => head.contains(document.elementFromPoint(x + width / 2, top));
+			return isShown(y + 2) && isShown(y + height - 2);
+		});
+	await expect.poll(isHeadInView).toBe(true);
+	await other.locator(".panel").evaluate((panel) => (panel.scrollTop += 300));
+	await expect.poll(isHeadInView).toBe(true);
+	await page.close();
+});
+
+test("a row names its contact also when the list shows others", async () => {
+	const { page, sandbox, client } = await visit();
+	const before = createSandbox();
+	before.agency().contact("+447700900102", { name: "Bram" }).writes("Hello");
+	before.agency().contact(phone, { name: "Anna" }).writes("Hello");
+	sandbox.import(before.export()); // so that no event names them
+	await page.getByRole("navigation", { name: "Conversations" }).getByText("Anna").waitFor();
+	await client.agency(sandbox.agency().id).conversations.get(phone);
+	await shows(requests(page), "Anna");
+	await page.getByLabel("Search or new number").fill("Bram");
+	await expect.poll(() => page.getByRole("navigation", { name: "Conversations" }).locator("li b").count()).toBe(1);
+	const again = page.waitForResponse(/conversations\?.*search=Bram/);
+	sandbox.loadScenario("unlinked"); // everything is read again
+	await (await again).finished();
+	await shows(page.getByRole("navigation", { name: "Conversations" }), "Bram");
+	await shows(requests(page), "Anna");
 });
 
 test("a search finds requests in the whole log and counts them, and one click shows the oldest", async () => {

@@ -1,7 +1,7 @@
 import { action, computed, effect } from "@preact/signals";
 import type { Found, SandboxEvent } from "../index.ts";
 import { read } from "./control.ts";
-import { consequences, known, requests, rowOf } from "./model.ts";
+import { consequences, known, nameOf, requests } from "./model.ts";
 import { outcomes } from "./outcomes.ts";
 import { log, sandbox } from "./store.ts";
 import { dayOf } from "./time.ts";
@@ -122,7 +122,8 @@ function isShown(event: RequestEvent): boolean {
 	const outcome = outcomes.value.get(event.correlationId)?.steps.join(" → ");
 	const then = consequencesOf(event).map(wordsOf);
 	return (
-		isOfChosen(event) && has(log.text.value, event, rowOf(event.contact ?? "")?.name, targetOf(event), outcome, then)
+		isOfChosen(event) &&
+		has(log.text.value, event, event.contact && nameOf(event.agencyId, event.contact), targetOf(event), outcome, then)
 	);
 }
 
@@ -133,13 +134,14 @@ export const consequencesOf = ({ correlationId }: RequestEvent): readonly Sandbo
 /** What a request is about, where its operation does not say it. */
 export function targetOf({
 	operation,
+	agencyId,
 	method,
 	path,
 	query,
 	contact,
 	body,
-}: Pick<RequestEvent, "operation" | "method" | "path" | "query" | "contact" | "body">): string {
-	const name = contact === null ? "" : (rowOf(contact)?.name ?? contact);
+}: Pick<RequestEvent, "operation" | "agencyId" | "method" | "path" | "query" | "contact" | "body">): string {
+	const name = contact === null ? "" : nameOf(agencyId, contact);
 	const said = operation === "messages.send" && typeof body === "object" && body !== null && "body" in body;
 	if (said) return `${brief(name, 25)} “${body.body}”`;
 	return [operation === null ? `${method} ${path}` : name, query && `?${query}`].join(" ").trim();

@@ -4,11 +4,21 @@ import { operations } from "./faults.tsx";
 import { requests } from "./model.ts";
 import { log, sandbox, view } from "./store.ts";
 
+/** The head of an open line stays below the filters, however many rows they take. */
+const watched = new ResizeObserver((all) => {
+	for (const { target } of all)
+		if (target instanceof HTMLElement) target.parentElement?.style.setProperty("--filters", `${target.offsetHeight}px`);
+});
+
+const watch = (place: HTMLElement | null): void => {
+	if (place) watched.observe(place);
+};
+
 /** Chooses what the log shows. */
 export function Filters() {
 	const name = sandbox.thread.value?.name ?? view.contact.value;
 	return (
-		<search class="filters" aria-label="Filter the log">
+		<search class="filters" aria-label="Filter the log" ref={watch}>
 			{view.tab.value === "Requests" ? (
 				<input
 					type="search"
@@ -63,23 +73,28 @@ export function Filters() {
 	);
 }
 
-/** Stops the log, so that one can read it, and says how much has come meanwhile. */
+/** Stops the log, so that one can read it, and says how much has come meanwhile, or while one read further down. */
 function Pause() {
-	const last = log.pausedAt.value;
+	const pausedAt = log.pausedAt.value;
 	const newest = log.events.value.at(-1)?.id ?? 0;
 	const lines = view.tab.value === "Requests" ? requests.value : log.events.value;
-	const news = last === null ? 0 : lines.filter(({ id }) => id > last).length;
+	const last = pausedAt ?? (log.order.value === "oldest" || log.seen.value === 0 ? newest : log.seen.value);
+	const news = lines.filter(({ id }) => id > last).length;
+	const show = () => {
+		if (pausedAt !== null) log.pausedAt.value = newest;
+		document.getElementById("tab-panel")?.scrollTo(0, 0);
+	};
 	return (
 		<>
 			<button
 				type="button"
-				aria-pressed={last !== null}
-				onClick={() => (log.pausedAt.value = last === null ? newest : null)}
+				aria-pressed={pausedAt !== null}
+				onClick={() => (log.pausedAt.value = pausedAt === null ? newest : null)}
 			>
 				Pause
 			</button>
 			{news > 0 && (
-				<button type="button" class="primary" onClick={() => (log.pausedAt.value = newest)}>
+				<button type="button" class="primary" onClick={show}>
 					{news} new
 				</button>
 			)}

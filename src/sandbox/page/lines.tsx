@@ -95,6 +95,11 @@ async function fill(place: HTMLPreElement | null, whole: readonly SandboxEvent[]
 	if (dataset.events === ids) place.textContent = text;
 }
 
+/** Notes what has been seen: at its top, the log shows what is newest. */
+export function look(panel: Element | null | undefined): void {
+	if (panel && panel.scrollTop < 40) log.seen.value = log.events.value.at(-1)?.id ?? 0;
+}
+
 let anchor: { readonly line: Element; readonly top: number } | undefined;
 
 /** Leaves the line that is open where it is, when lines come above it. Called when the lines were drawn. */
@@ -103,11 +108,13 @@ export function keepPlace(list: HTMLElement | null): void {
 	const line = list?.querySelector<HTMLElement>("details[open]");
 	if (!list || !panel || !line) {
 		if (list) anchor = undefined;
+		look(panel);
 		return;
 	}
 	const top = line.getBoundingClientRect().top - panel.getBoundingClientRect().top + panel.scrollTop;
 	if (anchor?.line === line) panel.scrollTop += top - anchor.top;
 	anchor = { line, top };
+	look(panel);
 }
 
 /** A request and its answer, as they were sent. */

@@ -1,7 +1,7 @@
 import type { TargetedKeyboardEvent } from "preact";
 import { fits, untilPause } from "./entries.ts";
 import { Filters } from "./filters.tsx";
-import { keepPlace, Line, Older, pretty } from "./lines.tsx";
+import { keepPlace, Line, look, Older, pretty } from "./lines.tsx";
 import { agency, hasOlderMessages, isLater, loadOlderMessages, undoneBy } from "./model.ts";
 import { More } from "./more.tsx";
 import { Outbox } from "./outbox.tsx";
@@ -47,6 +47,7 @@ export function Log() {
 				id="tab-panel"
 				aria-labelledby={`tab-${view.tab.value}`}
 				tabIndex={0}
+				onScroll={({ currentTarget }) => look(currentTarget)}
 			>
 				{view.tab.value === "Requests" && <Requests />}
 				{view.tab.value === "Outbox" && <Outbox />}

@@ -83,7 +83,28 @@ function keepRows(page: readonly ConversationRow[], isAll = false): void {
 	const all = isAll ? new Map<string, ConversationRow>() : new Map(list.known.value);
 	for (const row of page) all.set(row.phoneNumber, row);
 	list.known.value = all;
+	const named = page.flatMap((row): [string, string][] =>
+		row.name === null ? [] : [[keyOf(row.agencyId, row.phoneNumber), row.name]],
+	);
+	list.names.value = new Map([...list.names.value, ...named]);
 }
+
+/** The name of a contact of an agency, or else the number. */
+export function nameOf(agency: string | null, contact: string): string {
+	const row = rowOf(contact);
+	const isOwn = agency === null || row?.agencyId === agency || row?.visibility.agencyIds.includes(agency);
+	const key = keyOf(agency ?? agencyId.value, contact);
+	return (isOwn && row?.name) || (eventNames.value.get(key) ?? list.names.value.get(key) ?? contact);
+}
+
+/** The names that events have, the newest of each contact. */
+const eventNames = computed(() => {
+	const names = new Map<string, string>();
+	for (const event of known.value)
+		if ("name" in event && event.name !== null) names.set(keyOf(event.agencyId, event.contact), event.name);
+	return names;
+});
+
 /*
  * The events.
  */

@@ -32,8 +32,12 @@ export function gapOf(realAt: string, before: string | undefined): string {
 	return ms < minuteMs ? `+${secondsOf(ms)}` : realSecondOf(realAt);
 }
 
-/** 0.84 s */
-export const secondsOf = (ms: number): string => `${(ms / 1000).toFixed(ms < 9_950 ? 2 : 0)} s`;
+/** 0.84 s, 12 s, 7 min 23 s */
+export function secondsOf(ms: number): string {
+	const seconds = Math.round(ms / 1000);
+	if (seconds >= 120) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+	return `${(ms / 1000).toFixed(ms < 9_950 ? 2 : 0)} s`;
+}
 
 /** A length of time: 22 h 46 min. */
 export function lengthOf(ms: number): string {

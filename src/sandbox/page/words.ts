@@ -41,8 +41,11 @@ export const presets: readonly (readonly [string, object])[] = [
 ];
 
 /** A fault in words, with what is left of it. */
-export const faultWords = ({ kind, status, phase, remaining }: Omit<EventFault, "id" | "operation">): string =>
-	`${status ?? kind}, ${phase} it runs, ${remaining === null ? "without end" : `${remaining} left`}`;
+export const faultWords = ({ remaining, ...fault }: Omit<EventFault, "id" | "operation">): string =>
+	`${faultName(fault)}, ${remaining === null ? "without end" : `${remaining} left`}`;
+
+const faultName = ({ kind, status, phase }: Pick<EventFault, "kind" | "status" | "phase">): string =>
+	`${status ?? kind}, ${phase} it runs`;
 
 /** Says what an event means, where its type does not. */
 export function wordsOf(event: SandboxEvent): Words {
@@ -102,7 +105,7 @@ export function wordsOf(event: SandboxEvent): Words {
 		case "fault.added":
 			return careful(`fault ${event.fault.id} armed`);
 		case "fault.hit":
-			return lost(`fault: ${faultWords(event.fault)}`);
+			return lost(`fault: ${faultName(event.fault)}`);
 		case "request.held":
 			return careful("held at a breakpoint");
 		case "request.resumed":
@@ -114,7 +117,7 @@ export function wordsOf(event: SandboxEvent): Words {
 		case "sandbox.opened":
 			return careful("opened a bug file");
 		case "sandbox.restored":
-			return careful("restored from a snapshot: what came later is undone");
+			return careful("went back to an earlier moment: what came later is undone");
 		default:
 			return plain("");
 	}
