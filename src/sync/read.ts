@@ -78,11 +78,11 @@ async function read(source: Source, phoneNumber: string, from: From): Promise<Co
 	if (add(messagePage) && cursor !== null) {
 		const older = agency.conversations.listMessages(phoneNumber, { pageSize, cursor, signal });
 		await pace?.turn();
-		const [{ at: newestAt } = { at: last }] = messages.values();
 		for await (const page of older.pages()) {
 			pace?.sent(1);
 			// Such as the first page again, from something in front of the service. Its messages would be out of order.
-			if (page.messages.some(({ createdAt }) => instant(createdAt) > newestAt))
+			const isRead = page.messages.map((message) => messages.has(keyIn(messages, message)));
+			if (isRead.includes(false) && isRead.indexOf(false) < isRead.lastIndexOf(true))
 				throw unexpected(source, "conversations.listMessages", "an older page has a newer message");
 			if (!add(page)) break;
 			await pace?.turn();
