@@ -7,7 +7,8 @@ import { expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const places = ["README.md", "AGENTS.md", "llms.txt", "docs", "examples", "src", ".github", "scripts"];
-const skipped = /(^|\/)(node_modules|dist|generated|\.vitepress\/(cache|dist)|next\/1\d|package-lock\.json)(\/|$)/;
+const skipped =
+	/(^|\/)(node_modules|dist|generated|docs\/(reference|public)|\.vitepress\/(cache|dist)|next\/1\d|package-lock\.json)(\/|$)/;
 const text = /\.(md|txt|ts|tsx|mts|js|mjs|cjs|jsx|vue|py|json|ya?ml|toml|sql|prisma)$/;
 
 function filesOf(place: string): string[] {
