@@ -192,7 +192,13 @@ function create(options: SandboxOptions, moment?: Snapshot): Sandbox {
 	if (moment) goBack(moment);
 	const check = (options?: CheckOptions): void => assertUsed(world, options);
 	return {
-		connection: { baseUrl, apiKey: integration.apiKey, fetch },
+		connection: {
+			baseUrl,
+			get apiKey() {
+				return integration.apiKey; // an import brings other keys
+			},
+			fetch,
+		},
 		fetch,
 		agency,
 		agencies: () => [...world.agencies.keys()].map(agency),

@@ -58,7 +58,10 @@ export interface SandboxOptions {
 export interface Connection {
 	/** The address of the sandbox. It exists for the sandbox's `fetch` only. */
 	readonly baseUrl: string;
-	/** A key of the right form, with a prefix that the live service refuses. */
+	/**
+	 * A key of the right form, with a prefix that the live service refuses: the oldest that is neither revoked nor expired. It is
+	 * another one after an import, so that a client of before needs the new one.
+	 */
 	readonly apiKey: string;
 	/**
 	 * A fetch that reaches nothing but the sandbox. Any other base URL is `ENOTFOUND` to it, and so is that of `serve` to the one

@@ -58,7 +58,7 @@ export interface SandboxServer {
 	readonly controlUrl: string;
 	/** Control routes need it: `Authorization: Bearer TOKEN` or `X-Sandbox-Token: TOKEN`. */
 	readonly token: string;
-	/** The sandbox's own key. */
+	/** The sandbox's own key, a good one. It is another one after an import: read it again. */
 	readonly apiKey: string;
 	/**
 	 * `baseUrl`, `apiKey` and a `fetch` that makes real requests: spread it into `createClient`. Outboxes and feeds of that client
@@ -188,13 +188,21 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	served.isOwnHost = hostsOf(listening, named, allowHosts);
 	const origin = `http://${host}${listening === 80 ? "" : `:${listening}`}`;
 	baseUrl = `${origin}${basePath}`;
-	const { apiKey } = sandbox.connection;
+	const fetch = observedBy(fetchOf(origin), observerOf(sandbox.fetch));
 	return {
 		baseUrl,
 		controlUrl: `${origin}/_sandbox`,
 		token,
-		apiKey,
-		connection: { baseUrl, apiKey, fetch: observedBy(fetchOf(origin), observerOf(sandbox.fetch)) },
+		get apiKey() {
+			return sandbox.connection.apiKey;
+		},
+		connection: {
+			baseUrl,
+			get apiKey() {
+				return sandbox.connection.apiKey;
+			},
+			fetch,
+		},
 		get agencyId() {
 			return sandbox.agency().id;
 		},

@@ -1,5 +1,5 @@
 // `sandbox bug.json` opens a bug file read-only, at its place.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSandbox } from "messaging-conversations/sandbox";
@@ -59,6 +59,21 @@ test("a bug file opens read-only at its request, and POST continue makes it a wo
 	expect((await me()).status).toBe(503);
 	expect((await fetch(`${controlUrl}/continue`, { method: "POST", headers })).status).toBe(200);
 	expect((await me()).status).toBe(200);
+});
+
+test("the key that is printed is good, whichever file it begins with", async () => {
+	const { file } = await written();
+	const exported = join(folder, "export.json");
+	writeFileSync(exported, JSON.stringify(createSandbox({ from: readFileSync(file, "utf8") }).export()));
+	for (const each of [file, exported]) {
+		const { out, stop, status } = start(["sandbox", "--import", each, "--port", "0", "--json"]);
+		await expect.poll(out, { interval: 5 }).toContain("\n");
+		const { baseUrl, apiKey } = JSON.parse(out());
+		const answer = await fetch(`${baseUrl}/me`, { headers: { authorization: `Bearer ${apiKey}` } });
+		expect(answer.status).toBe(200);
+		stop();
+		await status;
+	}
 });
 
 test("what is no bug file, and what does not go with one, is refused without the word that was given", async () => {

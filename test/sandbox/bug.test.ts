@@ -1,6 +1,7 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
-import { type BugFile, createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type BugFile, type Connection, createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
+import { serve } from "../../src/sandbox/server.ts";
 
 /*
  * A bug file shows the same phone, log and reasons in another process. It holds no key, and unless one asked to keep them
@@ -208,6 +209,62 @@ describe("a bug file", () => {
 		opened.agency().contacts()[0]?.accepts();
 		opened.reset();
 		expect(opened.agency().contacts()[0]?.state().held).not.toBeNull();
+	});
+});
+
+describe("the key of whoever opens a file", () => {
+	const me = async ({ baseUrl, apiKey, fetch }: Connection): Promise<number> =>
+		(await fetch(`${baseUrl}/me`, { headers: { authorization: `Bearer ${apiKey}` } })).status;
+
+	/** A world in which only the second key is good, and one in which none is. */
+	const worlds = ["one", "none"].map((good) => {
+		const sandbox = createSandbox();
+		const [first] = sandbox.keys.list();
+		sandbox.keys.revoke(first?.id ?? "");
+		const second = sandbox.keys.create();
+		if (good === "none") sandbox.keys.expire(second.id);
+		return sandbox;
+	});
+
+	test("is good in process, from the beginning, after an import, and after a reset", async () => {
+		for (const world of worlds) {
+			const bug = JSON.stringify(world.bug());
+			const running = createSandbox();
+			running.import(bug);
+			for (const sandbox of [createSandbox({ from: bug }), running]) {
+				expect(await me(sandbox.connection)).toBe(200);
+				expect(sandbox.keys.list().map(({ apiKey }) => apiKey)).toContain(sandbox.connection.apiKey);
+				sandbox.reset();
+				expect(await me(sandbox.connection)).toBe(200);
+			}
+		}
+		const opened = createSandbox({ from: worlds[0]?.bug() });
+		const other = createSandbox();
+		other.import(JSON.stringify(opened.export()));
+		expect(await me(other.connection)).toBe(200);
+		expect(other.connection.apiKey).toBe(opened.connection.apiKey);
+	});
+
+	test("is good over HTTP, and is the same wherever it is asked for", async () => {
+		for (const world of worlds) {
+			const sandbox = createSandbox();
+			const server = await serve(sandbox);
+			onTestFinished(server.close);
+			const control = async (path: string, body?: string) => {
+				const headers = { "x-sandbox-token": server.token };
+				const answer = await fetch(
+					`${server.controlUrl}/${path}`,
+					body ? { method: "POST", headers, body } : { headers },
+				);
+				expect(answer.status).toBe(200);
+				return answer.json();
+			};
+			await control("import", JSON.stringify(world.bug()));
+			await control("continue", "{}");
+			const { apiKey } = await control("connection");
+			expect([server.apiKey, server.connection.apiKey, sandbox.connection.apiKey]).toEqual([apiKey, apiKey, apiKey]);
+			expect(await me(server.connection)).toBe(200);
+		}
 	});
 });
 

@@ -7,7 +7,7 @@ import type { SandboxEvent } from "../world/event.ts";
 import type { HistoryStep } from "../world/history.ts";
 import { iso } from "../world/instant.ts";
 import type { Entry, RequestKey } from "../world/journal.ts";
-import { apiKeyOf, type Key, type World } from "../world/world.ts";
+import { addKey, apiKeyOf, defaultIds, type Key, type World } from "../world/world.ts";
 import { type Archive, archive, unarchive } from "./archive.ts";
 import type { BugFile, BugStep, NamedKey } from "./bug-file.ts";
 import { redacted } from "./redact.ts";
@@ -110,6 +110,7 @@ export function openBug(world: World, bug: BugFile): void {
 		event.type === "request" ? { ...event, decision: event.decision ?? null } : event,
 	);
 	unarchive(world, withSecrets(held));
+	addGoodKey(world);
 	Object.assign(world.policy, policy);
 	world.variation = variation ?? undefined;
 	const kept = new Set(requests);
@@ -119,6 +120,13 @@ export function openBug(world: World, bug: BugFile): void {
 	world.journal.load({ entries, violations, replaced });
 	world.events.load(events, gone);
 	world.history.load((past ?? []).map(stepFrom), events.at(-1)?.id ?? 0);
+}
+
+/** Whoever opens a file needs a key, and those of the file may all be revoked. */
+function addGoodKey(world: World): void {
+	const { integration } = defaultIds;
+	const isGood = ({ integrationId, state }: Key): boolean => integrationId === integration && state === "live";
+	if (![...world.keys.values()].some(isGood)) world.events.silently(() => addKey(world, integration));
 }
 
 /** A step with a secret of its own for each key. */
