@@ -174,6 +174,73 @@ describe("a bug file", () => {
 		);
 	});
 
+	test("keeps of headers, numbers, codes and languages only what is nobody's", async () => {
+		const letters = fc.stringMatching(/^[qxzj]{6,9}$/);
+		await fc.assert(
+			fc.asyncProperty(letters, fc.stringMatching(/^[1-9]{7}$/), async (word, digits) => {
+				const sandbox = createSandbox();
+				const agency = sandbox.agency();
+				const number = Number(`44${digits}`);
+				const contact = agency.contact(anna);
+				contact.writes({ media: [{ url: word, index: number, contentType: `image/${word}`, content_type: digits }] });
+				const code = `${word}_${digits.slice(0, 4)}_${digits.slice(4)}`;
+				agency.ai.replies({
+					contact,
+					text: "Hello",
+					templateName: code,
+					interactiveContent: {
+						quickReplies: [{ code, text: word }],
+						listPicker: { items: [{ id: digits, title: word }] },
+						ctaButtons: [{ type: word, title: word, code, ttl_minutes: number }],
+					},
+				});
+				contact.taps(code);
+				agency.consent.set({ languages: [word, `${word.slice(0, 3)}-${word.slice(3, 5)}`], flowCodes: [code] });
+				agency.message(2).set(word, { errorCode: number });
+				sandbox.faults.add({
+					effect: { kind: "html", body: word, contentType: `text/${word}; charset=${word}`, retryAfter: digits },
+				});
+				const path = `/agencies/${agency.id}`;
+				for (const type of [`text/${word}`, `application/json; n=${digits}`, word, `application/${word}+json`])
+					await sandbox.request({
+						method: "POST",
+						path: `${path}/messages`,
+						body: {
+							to: anna,
+							body: "Hi",
+							size: number,
+							index: number / 1e9,
+							[digits]: { ttl_minutes: [-number] },
+							status: code,
+						},
+						headers: {
+							"content-type": type,
+							accept: `text/${word}, application/json;q=0.9, */*;q=0.${digits}`,
+							"accept-encoding": `gzip, ${word}, ${digits}`,
+							"content-length": digits,
+						},
+					});
+				await sandbox.request({ method: word, path: `${path}/conversations?pageSize=${digits}&${word}=${digits}` });
+				await sandbox.request({ method: "GET", path: `${path}/conversations/${encodeURIComponent(anna)}` });
+				const bug = sandbox.bug();
+				const text = textOf(bug).toLowerCase();
+				for (const each of [word, digits, code]) expect(text.includes(each), each).toBe(false);
+				const opened = createSandbox({ from: bug });
+				// What decided each request is the same, and so is the tap.
+				expect(opened.requests().map(({ status }) => status)).toEqual(sandbox.requests().map(({ status }) => status));
+				for (const { correlationId, status } of opened.requests().slice(1))
+					expect((await createSandbox({ from: bug }).replay(correlationId)).status).toBe(status);
+				const [known] = opened.agency().contacts();
+				const [tap, reply] = [...(known?.state().messages ?? [])].reverse();
+				expect(tap?.buttonClicked).toBe(reply?.interactiveContent?.quickReplies?.[0]?.code);
+				const [request] = opened.requests();
+				expect(request?.headers.accept).toBe("application/json;q=0.9");
+				expect(request?.headers["accept-encoding"]).toBe("gzip");
+			}),
+			{ numRuns: 25 },
+		);
+	});
+
 	test("that somebody has changed is refused, with the field", async () => {
 		const text = textOf((await badDay()).bug());
 		const broken = (change: (bug: ReturnType<typeof JSON.parse>) => unknown) => () => {

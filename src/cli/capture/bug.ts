@@ -2,9 +2,9 @@ import type { ConversationDetail, InteractiveContent, Message } from "messaging-
 import { type Archive, type BugFile, createSandbox } from "../../sandbox/index.ts";
 
 /*
- * A live conversation as a bug file. What is copied is listed here, field by field: directions, states, statuses, codes of
- * templates and buttons, and times, which are all shifted by the same length. Ids are new ones. The sandbox then puts
- * generated numbers, names and texts in the place of the others, as in any bug file.
+ * A live conversation as a bug file. What is copied is listed here, field by field: directions, states, statuses, and
+ * times, which are all shifted by the same length. Ids are new ones. The sandbox then puts generated numbers, names, texts and
+ * codes in the place of the others, as in any bug file.
  */
 
 /** A conversation as it was read. */

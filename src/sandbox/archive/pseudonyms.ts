@@ -41,6 +41,10 @@ export interface Pseudonyms {
 	operationId(given: string): string;
 	/** The name of a field that the contract does not know. */
 	field(given: string): string;
+	/** The code of a template, a flow or a button. */
+	code(given: string): string;
+	/** A language of nobody: a private tag of BCP 47. */
+	language(given: string): string;
 	uuid(given: string): string;
 	/** The pseudonym that a text has already. */
 	known(given: string): string | undefined;
@@ -90,6 +94,9 @@ export function createPseudonyms(before: string): Pseudonyms {
 				? given
 				: remembered("operationId", given, (count) => unlikeBefore((number) => `op-${number}`, count)),
 		field: (given) => remembered("field", given, (count) => unlikeBefore((number) => `field${number}`, count)),
+		code: (given) =>
+			given === "" ? given : remembered("code", given, (count) => unlikeBefore((number) => `code_${number}`, count)),
+		language: (given) => (given === "" ? given : remembered("language", given, (count) => `x-${count}`)),
 		uuid: (given) => remembered("uuid", given.toLowerCase(), (count) => uuid(`pseudonym ${count}`)),
 		known: (given) =>
 			[...maps]

@@ -1,5 +1,5 @@
 import { replaceOwn } from "../base/own.ts";
-import { acceptCode, consentTemplate, declineCode, templateIn } from "../world/consent.ts";
+import { consentAnswers, consentTemplate, templateIn } from "../world/consent.ts";
 import { encodeCursor, messagesName, positionIn } from "../world/cursor.ts";
 import { reasonOf, type SendDecision } from "../world/decision.ts";
 import type { SandboxEvent } from "../world/event.ts";
@@ -8,6 +8,22 @@ import type { ReplacedText, Violation } from "../world/journal.ts";
 import type { Held, Integration, MessageExtras, Operation, StoredMessage, Thread } from "../world/world.ts";
 import type { Archive, ArchivedAgency } from "./archive.ts";
 import type { BugFile, BugStep } from "./bug-file.ts";
+import {
+	codes,
+	contentType,
+	counterKinds,
+	headers,
+	isConsentCode,
+	isLanguage,
+	mediaTypes,
+	methods,
+	mostOfErrorCodes,
+	mostOfNumbers,
+	smallNumber,
+	statuses,
+	tags,
+	words,
+} from "./kept.ts";
 import { createPseudonyms, type Pseudonyms } from "./pseudonyms.ts";
 
 /*
@@ -17,19 +33,6 @@ import { createPseudonyms, type Pseudonyms } from "./pseudonyms.ts";
 
 type Rule = (text: string) => string;
 
-const templateWords = /^[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*$/;
-const language = /^[a-z]{2,3}(?:[-_][A-Za-z]{2,4})?$/;
-const statuses = new Set(
-	"queued accepted sending sent delivered read failed undelivered received active waiting completed cancelled timeout pending approved rejected".split(
-		" ",
-	),
-);
-const keptWords = new Set(
-	"inbound outbound manual_send user_toggle focus unlinked tagged unknown api staff ai declined expired contact_wrote URL PHONE_NUMBER QUICK_REPLY image/jpeg image/png application/pdf video/mp4 audio/ogg application/octet-stream conversations:read messages:write".split(
-		" ",
-	),
-);
-const methods = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "CONNECT", "TRACE"]);
 const literalSegments = new Set([
 	"",
 	"..",
@@ -42,27 +45,19 @@ const literalSegments = new Set([
 	"messages",
 	"openapi.json",
 ]);
-const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)$/;
+const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)$/;
 const numeric = new Set(
 	"pageSize totalMessages failedMessages activeFlows completedFlows queuedMessages id messageId numMedia size index attachmentFileSize ttl_minutes".split(
 		" ",
 	),
 );
+const counts = new Set(["id", "messageId", "totalMessages", "failedMessages"]);
 /** Fields whose values are lists, objects or booleans: their names are kept. */
 const structural = new Set(
 	"integration agencies scopes conversations nextCursor results conversation messagePage messages summary aiSettings windowReopenReadiness interactiveContent quickReplies listPicker items ctaButtons replyTo media mediaStored visibility hasMore enabled configured templatesApproved eligibleForManualSend aiEnabled isUnlinked isShared isVisibleThroughAgencyTag hasMedia queued windowOpen phoneNumbers unapprovedTemplates missingTemplates missingFlowCodes flowCodes availableLanguages".split(
 		" ",
 	),
 );
-const keptHeaders: Readonly<Record<string, RegExp>> = {
-	"content-type": /^[\w.+-]+\/[\w.+-]+(; ?charset=[\w-]+)?$/,
-	accept: /^[\w.+*/,; =-]{1,100}$/,
-	"accept-encoding": /^[\w,; =.*-]{1,60}$/,
-	"content-length": /^\d{1,9}$/,
-	"transfer-encoding": /^chunked$/,
-	connection: /^(keep-alive|close)$/i,
-};
-
 /** Where a value is: cursors depend on it. */
 interface Context {
 	readonly agencyId: string;
@@ -73,16 +68,6 @@ interface Context {
 export function redacted(bug: BugFile): BugFile {
 	const names = createPseudonyms(JSON.stringify(bug));
 	const { world } = bug;
-	/** Codes and languages of the agencies themselves. */
-	const codes = new Set(
-		world.agencies.flatMap(({ consent }) => [
-			...consent.flowCodes,
-			...consent.missingFlowCodes,
-			...consent.missingTemplates,
-			...consent.unapprovedTemplates.map(({ templateCode }) => templateCode),
-			...consent.languages,
-		]),
-	);
 	const agencyIds = new Set(world.agencies.map(({ id }) => id));
 	for (const { rest } of bug.past ?? []) for (const { id } of rest?.agencies ?? []) agencyIds.add(id);
 	const rules = rulesOf(names);
@@ -97,25 +82,30 @@ export function redacted(bug: BugFile): BugFile {
 	}
 
 	const code = codeRule(names);
+	const aLanguage = languageRule(names);
+	const mostMessages = Math.max(mostOfNumbers, new Map(world.counters).get("message") ?? 0);
 	const sentence = (text: string): string =>
 		replaceOwn(text, (part) => {
 			const quoted = part.startsWith('"') ? parsed(part) : undefined;
 			if (typeof quoted === "string") return JSON.stringify(names.text(quoted));
 			if (methods.has(part) || part in rules || numeric.has(part) || structural.has(part)) return part;
 			if (/^key-\d+$/.test(part)) return part;
-			if (codes.has(part)) return language.test(part) ? part : code(part);
-			return statuses.has(part) ? part : (names.known(part) ?? names.text(part));
+			if (statuses.has(part) || codes.has(part)) return part;
+			return names.known(part) ?? (isLanguage(part) ? part : names.text(part));
 		});
 
 	const value = (given: unknown, name: string, context: Context): unknown => {
-		if (typeof given === "number") return numeric.has(name) ? given : 0;
+		if (typeof given === "number")
+			return numeric.has(name) ? smallNumber(given, counts.has(name) ? mostMessages : mostOfNumbers) : 0;
 		if (typeof given === "string") return named(given, name, context);
 		if (Array.isArray(given)) return given.map((each) => value(each, itemOf(name), context));
 		if (typeof given !== "object" || given === null) return given;
 		return Object.fromEntries(
 			Object.entries(given).map(([key, each]) => {
 				const isKnown = key in rules || numeric.has(key) || structural.has(key);
-				return [isKnown ? key : names.field(key), value(each, isKnown ? key : "", context)];
+				// The contact who taps an item sends its id as the code.
+				const field = key === "id" && name === "items" ? "code" : key;
+				return [isKnown ? key : names.field(key), value(each, isKnown ? field : "", context)];
 			}),
 		);
 	};
@@ -149,7 +139,8 @@ export function redacted(bug: BugFile): BugFile {
 	const query = (given: string, context: Context): string => {
 		if (given === "") return given;
 		const pairs = [...new URLSearchParams(given)].map(([name, text]): [string, string] => {
-			if (name === "pageSize") return [name, /^-?\d{1,5}$/.test(text) || text === "" ? text : names.text(text)];
+			if (name === "pageSize")
+				return [name, /^\d+$/.test(text) ? `${smallNumber(Number(text), mostOfNumbers)}` : text && "none"];
 			if (name === "cursor") return [name, cursor(text, context)];
 			return name === "search" ? [name, names.text(text)] : [names.field(name), names.text(text)];
 		});
@@ -171,7 +162,7 @@ export function redacted(bug: BugFile): BugFile {
 				.split(/[.[\]]+/)
 				.every(
 					(part) =>
-						/^\d*$/.test(part) ||
+						/^\d{0,3}$/.test(part) ||
 						part in rules ||
 						numeric.has(part) ||
 						structural.has(part) ||
@@ -250,7 +241,8 @@ export function redacted(bug: BugFile): BugFile {
 	const happened = (given: Extract<SandboxEvent, { readonly name: string | null }>): SandboxEvent => {
 		const all: Record<string, unknown> = { contact: names.phone(given.contact), name: aName(given.name) };
 		const isAnswer = given.type === "contact.wrote" && isConsentCode(given.buttonClicked);
-		if ("body" in given && given.body !== null && !isAnswer) all.body = names.text(given.body);
+		if ("body" in given && given.body !== null && !(isAnswer && consentAnswers.has(given.body)))
+			all.body = names.text(given.body);
 		if ("operationId" in given) all.operationId = operationId(given.operationId);
 		if (given.type === "contact.wrote" && given.buttonClicked !== null) all.buttonClicked = code(given.buttonClicked);
 		if (given.type === "text.replaced")
@@ -264,22 +256,24 @@ export function redacted(bug: BugFile): BugFile {
 			all.language = given.language === null ? null : aLanguage(given.language);
 		}
 		if ("status" in given) all.status = aStatus(given.status);
+		if ("errorCode" in given && given.errorCode !== null)
+			all.errorCode = smallNumber(given.errorCode, mostOfErrorCodes);
 		return Object.assign({ ...given }, all);
 	};
 	const operationId = (given: string | null): string | null => (given === null ? null : names.operationId(given));
 	const aName = (given: string | null): string | null => (given === null ? null : names.name("Contact", given));
 	const message = (given: StoredMessage): StoredMessage => {
 		const { extras, body } = given;
-		const isOurs = extras?.templateName === consentTemplate || isConsentCode(extras?.buttonClicked ?? null);
-		const template = templateIn(extras?.language ?? null);
+		const isOurs =
+			extras?.templateName === consentTemplate
+				? body === templateIn(extras.language ?? null).body
+				: isConsentCode(extras?.buttonClicked ?? null) && consentAnswers.has(body ?? "");
 		return {
 			...given,
-			body:
-				body === null || (isOurs && (body === template.body || extras?.templateName === undefined))
-					? body
-					: names.text(body),
+			body: body === null || isOurs ? body : names.text(body),
 			profileName: aName(given.profileName),
 			status: aStatus(given.status),
+			errorCode: given.errorCode === null ? null : smallNumber(given.errorCode, mostOfErrorCodes),
 			extras: extras === undefined ? undefined : extrasOf(extras),
 		};
 	};
@@ -318,8 +312,8 @@ export function redacted(bug: BugFile): BugFile {
 	};
 	/** Integration, agency and operationId. */
 	const operationKey: Rule = (given) => {
-		const [, place = "", operation = ""] = /^(\S+ \S+) (.*)$/s.exec(given) ?? [];
-		return `${place} ${names.operationId(operation)}`;
+		const [, integration = "", agency = "", operation = ""] = /^(\S+) (\S+) (.*)$/s.exec(given) ?? [];
+		return `${id(integration)} ${id(agency)} ${names.operationId(operation)}`;
 	};
 	const held = (given: Held): Held => ({
 		...given,
@@ -342,7 +336,7 @@ export function redacted(bug: BugFile): BugFile {
 		senders: given.senders.map(names.uuid),
 		consent: {
 			...given.consent,
-			languages: [...new Set(given.consent.languages.map(aLanguage))],
+			languages: given.consent.languages.map(aLanguage),
 			defaultLanguage: given.consent.defaultLanguage === null ? null : aLanguage(given.consent.defaultLanguage),
 			flowCodes: given.consent.flowCodes.map(code),
 			missingFlowCodes: given.consent.missingFlowCodes.map(code),
@@ -366,14 +360,14 @@ export function redacted(bug: BugFile): BugFile {
 	};
 	const fault = (given: Fault): Fault => {
 		const { effect } = given;
-		const { field, body, contentType } = effect;
+		const { field, body } = effect;
 		return {
 			...given,
 			contact: given.contact ? names.phone(given.contact) : null,
 			effect: {
 				...effect,
 				retryAfter:
-					effect.retryAfter !== null && /^\d{1,9}$/.test(effect.retryAfter)
+					effect.retryAfter !== null && /^\d{1,5}$/.test(effect.retryAfter)
 						? effect.retryAfter
 						: effect.retryAfter && "1",
 				field:
@@ -381,11 +375,9 @@ export function redacted(bug: BugFile): BugFile {
 						? field
 						: "nextCursor",
 				...(body === undefined ? {} : { body: body === null ? null : names.text(body) }),
-				...(contentType === undefined
+				...(effect.contentType === undefined
 					? {}
-					: {
-							contentType: contentType !== null && keptHeaders["content-type"]?.test(contentType) ? contentType : null,
-						}),
+					: { contentType: effect.contentType === null ? null : contentType(effect.contentType) }),
 				location: "https://elsewhere.invalid/",
 			},
 		};
@@ -395,8 +387,11 @@ export function redacted(bug: BugFile): BugFile {
 		...given,
 		operation: given.operation === null ? null : operationKey(given.operation),
 	});
+	const counters = (given: BugStep["counters"]): BugStep["counters"] =>
+		given.filter(([kind]) => counterKinds.has(kind));
 	const step = ({ rest, threads, operations, ...given }: BugStep): BugStep => ({
 		...given,
+		counters: counters(given.counters),
 		rest: rest && {
 			...rest,
 			integrations: rest.integrations.map(integration),
@@ -421,6 +416,7 @@ export function redacted(bug: BugFile): BugFile {
 		place: { ...place, contact: place.contact === null ? null : names.phone(place.contact) },
 		world: {
 			...world,
+			counters: counters(world.counters),
 			integrations: world.integrations.map(integration),
 			agencies: world.agencies.map(agency),
 			operations: world.operations.map(operation),
@@ -433,21 +429,29 @@ export function redacted(bug: BugFile): BugFile {
 	};
 }
 
-const aLanguage: Rule = (text) => (language.test(text) ? text : "xx");
 const aStatus: Rule = (text) => (statuses.has(text) ? text : "other");
 
-/** The code of a template, a flow or a button. A number or a name is none. */
-function codeRule(names: Pseudonyms): Rule {
-	return (text) => (templateWords.test(text) && text.length <= 64 && !/\d{5}/.test(text) ? text : names.text(text));
-}
+/** The code of a template, a flow or a button. One that is not the service's own may be a name. */
+const codeRule =
+	(names: Pseudonyms): Rule =>
+	(text) =>
+		codes.has(text) ? text : names.code(text);
+const languageRule =
+	(names: Pseudonyms): Rule =>
+	(text) =>
+		isLanguage(text) ? text : names.language(text);
 
 /** The rule of each field of the contract that holds text. */
 function rulesOf(names: Pseudonyms): Readonly<Record<string, Rule>> {
-	const word: Rule = (text) => (keptWords.has(text) ? text : "other");
+	const word: Rule = (text) => (words.has(text) ? text : "other");
+	const media: Rule = (text) => {
+		const [type = ""] = text.split(/\s*;/); // without its parameters
+		return mediaTypes.has(type) ? type : "application/octet-stream";
+	};
 	const code = codeRule(names);
 	const time: Rule = (text) => (instantForm.test(text) ? text : names.text(text));
 	const sid: Rule = (text) => (/^SM[0-9a-f]{32}$/.test(text) ? text : names.text(text));
-	const tag: Rule = (text) => (/^(Partner|Sandbox)[A-Za-z]{1,40}$/.test(text) ? text : "other");
+	const tag: Rule = (text) => (tags.has(text) ? text : "other");
 	const contact: Rule = (text) => names.name("Contact", text);
 	const of = (rule: Rule, fields: string): Record<string, Rule> =>
 		Object.fromEntries(fields.split(" ").map((field) => [field, rule]));
@@ -461,17 +465,15 @@ function rulesOf(names: Pseudonyms): Readonly<Record<string, Rule>> {
 		),
 		...of(names.text, "cursor nextCursor agencyId queueId"),
 		queueId: (text: string) => (/^que_[0-9a-f]{16}$/.test(text) ? text : names.text(text)),
-		...of(
-			word,
-			"direction lastMessageDirection reason disabledReason type contentType content_type attachmentMimeType scopes",
-		),
+		...of(word, "direction lastMessageDirection reason disabledReason type scopes"),
+		...of(media, "contentType content_type attachmentMimeType"),
 		...of(aStatus, "status latestFlowStatus"),
 		...of(code, "templateName templateCode buttonClicked code flowCodes missingFlowCodes missingTemplates"),
 		...of(
 			time,
 			"lastMessageAt lastInboundAt windowExpiresAt createdAt updatedAt deliveredAt readAt disabledAt downloaded_at",
 		),
-		...of(aLanguage, "consentLanguage defaultLanguage availableLanguages"),
+		...of(languageRule(names), "consentLanguage defaultLanguage availableLanguages"),
 		messageSid: sid,
 		operationId: (text: string) => names.operationId(text),
 		subaccountId: (text: string) => (/^[0-9a-f-]{36}$/i.test(text) ? names.uuid(text) : names.text(text)),
@@ -485,14 +487,6 @@ function rulesOf(names: Pseudonyms): Readonly<Record<string, Rule>> {
 
 /** The field of which an item of a list is. */
 const itemOf = (name: string): string => (name === "phoneNumbers" ? "phoneNumber" : name);
-
-const isConsentCode = (code: string | null): boolean => code === acceptCode || code === declineCode;
-
-function headers(given: Readonly<Record<string, string>>): Record<string, string> {
-	return Object.fromEntries(
-		Object.entries(given).filter(([name, text]) => Object.hasOwn(keptHeaders, name) && keptHeaders[name]?.test(text)),
-	);
-}
 
 function parsed(json: string): unknown {
 	try {

@@ -139,6 +139,11 @@ const wordings: ReadonlyMap<string, Wording> = new Map([
 	["de", { question: "Wir haben eine Nachricht für Sie. Dürfen wir sie senden?", accept: "Ja", decline: "Nein" }],
 ]);
 
+/** What the two buttons say, in each language. */
+export const consentAnswers: ReadonlySet<string> = new Set(
+	[english, ...wordings.values()].flatMap(({ accept, decline }) => [accept, decline]),
+);
+
 /** R85, R177: the consent template as the contact sees it. */
 export function templateIn(language: string | null): {
 	readonly body: string;
