@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { createClient } from "messaging-conversations";
+import { type ConversationSummary, createClient } from "messaging-conversations";
 import { bugFrom, createSandbox, type Sandbox } from "messaging-conversations/sandbox";
 import { expect, onTestFinished, test } from "vitest";
 import { isLong } from "../length.ts";
@@ -256,6 +256,82 @@ test("a captured world goes on: the contact accepts, and the held text goes out"
 	const [contact] = sandbox.agency().contacts();
 	expect(contact?.accepts()).toEqual({ hadHeldText: true });
 	expect(sandbox.events().map(({ type }) => type)).toContain("text.sent");
+});
+
+/** Captures what the sandbox answers after a change, and returns the text of the file; undefined if there is none. */
+async function captureOf(live: Sandbox, change: (answer: ReturnType<typeof JSON.parse>) => void) {
+	const file = join(folder(), "bug.json");
+	const args = ["--agency", live.agency().id, "--contact", phone, "--out", file, "--yes"];
+	const { code, err } = await capture(args, live, async (input, init) => {
+		const { status, headers, ...answer } = await answered(await live.fetch(input, init));
+		change(answer.json);
+		return new Response(JSON.stringify(answer.json), { status, headers });
+	});
+	return { code, err, text: existsSync(file) ? readFileSync(file, "utf8") : undefined };
+}
+
+const answered = async (answer: Response) => ({
+	status: answer.status,
+	headers: answer.headers,
+	json: await answer.json(),
+});
+
+const detailOf = async (text: string | undefined) => {
+	const sandbox = createSandbox({ from: text });
+	const [contact] = sandbox.agency().contacts();
+	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
+	return agency.conversations.get(contact?.phoneNumber ?? "");
+};
+
+test("times and statuses that are null stay null, until a report says otherwise", async () => {
+	const live = createSandbox();
+	await play(live, ["writes", "hour", "crm", "hour", "writes", "crm"]);
+	const { conversations } = createClient({ ...live.connection }).agency(live.agency().id);
+	const original = await conversations.get(phone);
+	const sinceLast = ({ lastMessageAt, windowExpiresAt }: ConversationSummary) =>
+		Date.parse(windowExpiresAt ?? "") - Date.parse(lastMessageAt ?? "");
+	for (const [field, which] of [
+		["createdAt", [0]],
+		["createdAt", [1, 2]],
+		["createdAt", [0, 1, 2, 3]],
+		["status", [0, 1]],
+		["status", [0, 1, 2, 3]],
+	] as const) {
+		const { text } = await captureOf(live, ({ messagePage }) => {
+			for (const index of which) messagePage.messages[index][field] = null;
+		});
+		const { conversation, messagePage } = await detailOf(text);
+		const nulls = messagePage.messages.flatMap((message, index) => (message[field] === null ? [index] : []));
+		expect(nulls).toEqual(which);
+		expect(sinceLast(conversation.summary)).toBe(sinceLast(original.conversation.summary));
+		const sandbox = createSandbox({ from: text });
+		sandbox.message(4).delivered();
+		const again = await detailOf(JSON.stringify(sandbox.bug()));
+		expect(again.messagePage.messages[0]?.status).toBe("delivered");
+	}
+});
+
+test("languages stay, or stay apart, and each text has the length that it had", async () => {
+	const live = createSandbox();
+	const contact = live.agency().contact(phone);
+	const bodies = ["a", "b", "ok", "no", "👍", "é", "yes", "Anna!", "line\nbreak", "x".repeat(700)];
+	const short = Array.from({ length: 60 }, (_, index) => `k${String.fromCharCode(97 + (index % 26))}`);
+	for (const body of [...bodies, ...short]) contact.writes(body);
+	const languages = ["nl", "es-419", "zh-Hans-CN", "pt_BR", "english", "Bob's own", "es-Bob"];
+	const { text } = await captureOf(live, ({ conversation }) => {
+		if (!conversation) return;
+		conversation.windowReopenReadiness.availableLanguages = languages;
+		conversation.windowReopenReadiness.defaultLanguage = "Bob's own";
+	});
+	const { conversation } = await detailOf(text);
+	const { availableLanguages, defaultLanguage } = conversation.windowReopenReadiness;
+	expect(availableLanguages.slice(0, 4)).toEqual(languages.slice(0, 4));
+	expect(new Set(availableLanguages).size).toBe(languages.length);
+	expect(defaultLanguage).toBe(availableLanguages[5]);
+	expect(text).not.toMatch(/bob|english/i);
+	const [row] = createSandbox({ from: text }).agency().contacts();
+	const captured = row?.state().messages ?? [];
+	expect(captured.map(({ body }) => body?.length)).toEqual([...bodies, ...short].map(({ length }) => length));
 });
 
 /** Adds fields that the contract does not know to each object, and puts a secret into each word that is not copied. */

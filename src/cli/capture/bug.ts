@@ -81,9 +81,18 @@ function threadOf({ phoneNumber, conversation, messages: newestFirst, now }: Cap
 	const shifted = (at: string): number => Date.parse(at) - now + anchor;
 	const shiftedOrNull = (at: string | null): number | null => (at === null ? null : shifted(at));
 	const messages: StoredMessage[] = [];
-	for (const [index, message] of [...newestFirst].reverse().entries()) {
-		// A message without a time came after the one before it.
-		const at = shiftedOrNull(message.createdAt) ?? messages.at(-1)?.at ?? anchor;
+	const oldestFirst = [...newestFirst].reverse();
+	const lastInbound = newestFirst.find(({ direction }) => direction === "inbound");
+	const firstTime = oldestFirst.find(({ createdAt }) => createdAt !== null)?.createdAt ?? null;
+	for (const [index, message] of oldestFirst.entries()) {
+		// A message without a time has that of the summary, or came right after the one before it.
+		const known = message === oldestFirst.at(-1) ? summary.lastMessageAt : null;
+		const received = message === lastInbound ? summary.lastInboundAt : null;
+		const at =
+			shiftedOrNull(message.createdAt ?? known ?? received) ??
+			messages.at(-1)?.at ??
+			shiftedOrNull(firstTime) ??
+			anchor;
 		messages.push(messageOf(message, { id: index + 1, at, shifted, shiftedOrNull }));
 	}
 	markFailed(messages, summary.failedMessages);
@@ -140,7 +149,9 @@ function messageOf(message: Message, { id, at, shifted, shiftedOrNull }: Place):
 	const outbound = direction === "outbound";
 	const iso = (given: string): string => new Date(shifted(given)).toISOString();
 	const { media, mediaStored, templateName, buttonClicked, interactiveContent, replyTo } = message;
+	const nulls = (["createdAt", "status"] as const).filter((field) => message[field] === null);
 	const extras: NonNullable<StoredMessage["extras"]> = {
+		...(nulls.length > 0 && { nulls }),
 		...(media && {
 			media: media.map(({ url, index, contentType, content_type }) => ({
 				url,

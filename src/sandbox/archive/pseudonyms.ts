@@ -36,7 +36,7 @@ export interface Pseudonyms {
 	phone(given: string): string;
 	/** `kind` is what the name is of, such as "Contact". */
 	name(kind: string, given: string): string;
-	/** A text of the same length, if that is long enough to tell texts apart. White space stays. */
+	/** A text of the same length. White space stays. Short texts are only told apart while there are enough of that length. */
 	text(given: string): string;
 	operationId(given: string): string;
 	/** The name of a field that the contract does not know. */
@@ -77,7 +77,9 @@ export function createPseudonyms(before: string): Pseudonyms {
 	};
 	const text = (given: string): string => {
 		if (given.trim() === "") return given;
-		return remembered("text", given, (count) => unlikeBefore((number) => textOf(number, given.length), count));
+		const { length } = given;
+		if (length < shortestLong) return remembered(`text ${length}`, given, (count) => shortText(count, length));
+		return remembered("text", given, (count) => unlikeBefore((number) => textOf(number, length), count));
 	};
 	return {
 		phone(given) {
@@ -100,11 +102,22 @@ export function createPseudonyms(before: string): Pseudonyms {
 		uuid: (given) => remembered("uuid", given.toLowerCase(), (count) => uuid(`pseudonym ${count}`)),
 		known: (given) =>
 			[...maps]
-				.filter(([kind]) => kind !== "text")
+				.filter(([kind]) => !kind.startsWith("text"))
 				.map(([, map]) => map.get(given))
 				.find(Boolean),
 	};
 }
+
+/** Shorter than this, a text has no room for its number and more. */
+const shortestLong = 6;
+const letters = "abcdefghijklmnopqrstuvwxyz";
+
+/** The number in letters, in so many places. */
+const shortText = (number: number, length: number): string =>
+	Array.from(
+		{ length },
+		(_, place) => letters[Math.floor(number / letters.length ** (length - 1 - place)) % letters.length],
+	).join("");
 
 /** A text that begins with its number, so that two are never the same. */
 function textOf(number: number, length: number): string {

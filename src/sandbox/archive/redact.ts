@@ -289,6 +289,7 @@ export function redacted(bug: BugFile): BugFile {
 			interactiveContent,
 			replyTo,
 			author,
+			nulls,
 		} = given;
 		const none = { agencyId: "", phone: "" };
 		const walked = <Part>(part: Part): Part => value(part, "", none) as Part;
@@ -302,6 +303,7 @@ export function redacted(bug: BugFile): BugFile {
 			...(sender === undefined ? {} : { sender: sender === null ? null : names.uuid(sender) }),
 			...(op === undefined ? {} : { operationId: operationId(op) }),
 			...(author === undefined ? {} : { author }),
+			...(nulls === undefined ? {} : { nulls }),
 			...(media === undefined ? {} : { media: walked(media) }),
 			...(mediaStored === undefined ? {} : { mediaStored: walked(mediaStored) }),
 			...(replyTo === undefined ? {} : { replyTo: walked(replyTo) }),

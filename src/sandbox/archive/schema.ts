@@ -38,6 +38,7 @@ import {
 	type Key,
 	keyStates,
 	type MessageExtras,
+	nullFields,
 	type Operation,
 	type StoredMessage,
 	scopes,
@@ -67,6 +68,7 @@ const extras = fields<MessageExtras>({
 	sender: optional(stringOrNull),
 	operationId: optional(stringOrNull),
 	author: optional(author),
+	nulls: optional(listOf(oneOf(...nullFields))),
 });
 
 const message = fields<StoredMessage>({

@@ -66,16 +66,17 @@ const noExtras: MessageExtras = {};
 
 /** R182: the 14 required fields, and the optional two when there is something in them (R11). */
 export function messageOf(message: StoredMessage): Schemas["Message"] {
-	const { media, mediaStored, templateName, buttonClicked, interactiveContent, replyTo } = message.extras ?? noExtras;
+	const { media, mediaStored, templateName, buttonClicked, interactiveContent, replyTo, nulls } =
+		message.extras ?? noExtras;
 	return {
 		id: message.id,
 		messageSid: messageSidOf(message.id),
 		body: message.body,
 		direction: directionOf(message),
-		createdAt: iso(message.at),
+		createdAt: nulls?.includes("createdAt") ? null : iso(message.at),
 		deliveredAt: isoOrNull(message.deliveredAt),
 		readAt: isoOrNull(message.readAt),
-		status: message.status,
+		status: nulls?.includes("status") ? null : message.status,
 		media: media ? [...media] : null, // R83
 		mediaStored: mediaStored ? [...mediaStored] : null, // R171
 		numMedia: media?.length ?? 0,

@@ -40,7 +40,9 @@ export function report(
 	// R172: the first report of each time stays, and a read message was delivered.
 	if (status === "delivered" || status === "read") message.deliveredAt ??= world.now;
 	if (status === "read") message.readAt ??= world.now;
-	Object.assign(message, { status, errorCode });
+	const { extras } = message;
+	const nulls = extras?.nulls?.filter((field) => field !== "status");
+	Object.assign(message, { status, errorCode, extras: nulls ? { ...extras, nulls } : extras });
 	noteStatus(world, thread, message);
 }
 

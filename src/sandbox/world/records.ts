@@ -66,7 +66,12 @@ export interface MessageExtras {
 	readonly sender?: string | null;
 	readonly operationId?: string | null;
 	readonly author?: Author;
+	/** Fields that reads show as null, as the contract allows. No act of a sandbox makes one: a captured message may have it. */
+	readonly nulls?: readonly NullField[];
 }
+
+export const nullFields = ["createdAt", "status"] as const;
+export type NullField = (typeof nullFields)[number];
 
 export interface StoredMessage {
 	readonly id: number;

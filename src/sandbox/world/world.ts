@@ -41,7 +41,7 @@ export type {
 	View,
 	VisibilityReason,
 } from "./records.ts";
-export { aiReasons, keyStates, scopes, visibilityReasons } from "./records.ts";
+export { aiReasons, keyStates, nullFields, scopes, visibilityReasons } from "./records.ts";
 
 /** Everything that exists. */
 export interface World {
