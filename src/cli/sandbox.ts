@@ -1,3 +1,4 @@
+import { longestBug } from "../sandbox/archive/bug.ts";
 import { EncodingError } from "../sandbox/base/encoding.ts";
 import { type BugFile, bugFrom, createSandbox, type Sandbox, scenarioNames } from "../sandbox/index.ts";
 import { hostOf } from "../sandbox/server/hosts.ts";
@@ -163,7 +164,7 @@ function readBug(values: Flags, file: string): BugFile {
 	if (values.follow) throw new UsageError("--follow is not for a bug file, whose clock stands still.");
 	let text: string;
 	try {
-		text = readTextFile(file);
+		text = readTextFile(file, longestBug);
 	} catch (error) {
 		if (error instanceof EncodingError) throw new Error(`The bug file ${error.message}`);
 		// Without the word that was given, which may be a key.

@@ -1,8 +1,14 @@
-import { readFileSync } from "node:fs";
-import { textFrom } from "../sandbox/base/encoding.ts";
+import { readFileSync, statSync } from "node:fs";
+import { EncodingError, textFrom } from "../sandbox/base/encoding.ts";
 
-/** Reads a file as text in UTF-8. Throws an `EncodingError` if it is none. */
-export const readTextFile = (path: string): string => textFrom(readFileSync(path));
+/** Node has no longer texts than some 536 MB. */
+const longestText = 500_000_000;
+
+/** Reads a file as text in UTF-8. Throws an `EncodingError` if it is none, or too long. */
+export function readTextFile(path: string, most = longestText): string {
+	if (statSync(path).size > most) throw new EncodingError(`is too long. It may have ${most / 1_000_000} MB.`);
+	return textFrom(readFileSync(path));
+}
 
 /** On one line and without control characters, which could steer a terminal. */
 export function printable(text: string): string {

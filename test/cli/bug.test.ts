@@ -1,5 +1,5 @@
 // `sandbox bug.json` opens a bug file read-only, at its place.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSandbox } from "messaging-conversations/sandbox";
@@ -74,6 +74,17 @@ test("the key that is printed is good, whichever file it begins with", async () 
 		stop();
 		await status;
 	}
+});
+
+test("a file that is too long is said to be that", async () => {
+	const file = join(folder, "long.json");
+	writeFileSync(file, "");
+	truncateSync(file, 700_000_000);
+	for (const [args, message] of [
+		[[file], "The bug file is too long. It may have 100 MB.\n"],
+		[["--import", file], "--import: the file is too long. It may have 500 MB.\n"],
+	] as const)
+		expect(await run(["sandbox", ...args, "--port", "0"], {})).toMatchObject({ code: 1, err: message });
 });
 
 test("what is no bug file, and what does not go with one, is refused without the word that was given", async () => {

@@ -241,6 +241,27 @@ describe("a bug file", () => {
 		);
 	});
 
+	test("is never too long to be opened: the oldest events are left out, and counted", async () => {
+		const sandbox = createSandbox();
+		// Refused, so that the world stays small. As JSON each character has 6 bytes.
+		const body = "\u0001".repeat(700_000);
+		const path = `/agencies/${sandbox.agency().id}/messages`;
+		const made = 30;
+		for (let times = 0; times < made; times++) await sandbox.request({ method: "POST", path, body });
+		const [oldest] = sandbox.requests();
+		const bug = sandbox.bug({ keepContent: true, request: oldest?.correlationId });
+		const opened = createSandbox({ from: textOf(bug) });
+		const left = opened.requests();
+		expect(left.length).toBeGreaterThan(15);
+		expect(opened.forgotten().requests).toBe(made - left.length);
+		expect(opened.forgotten().requests).toBeGreaterThan(0);
+		// The one that is open stays.
+		expect(left[0]?.correlationId).toBe(oldest?.correlationId);
+		expect(sandbox.bug().requests).toHaveLength(made);
+		sandbox.agency().contact(anna).writes("\u0001".repeat(16_000_000));
+		expect(() => sandbox.bug({ keepContent: true })).toThrow("the conversations alone are too long");
+	});
+
 	test("that somebody has changed is refused, with the field", async () => {
 		const text = textOf((await badDay()).bug());
 		const broken = (change: (bug: ReturnType<typeof JSON.parse>) => unknown) => () => {

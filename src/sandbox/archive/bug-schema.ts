@@ -20,7 +20,7 @@ import { isInstant } from "../world/instant.ts";
 import type { ReplacedText, RequestKey, Violation } from "../world/journal.ts";
 import { policyFrom } from "../world/policy.ts";
 import { aiReasons, keyStates, scopes } from "../world/world.ts";
-import { withSecrets } from "./bug.ts";
+import { longestBug, withSecrets } from "./bug.ts";
 import type { BugFile, BugPlace, BugStep, NamedKey } from "./bug-file.ts";
 import { agencyRule, archiveFrom, countersRule, integrationRule, operationRule, threadRule } from "./schema.ts";
 
@@ -29,8 +29,6 @@ import { agencyRule, archiveFrom, countersRule, integrationRule, operationRule, 
  * is limited, before anything is shown.
  */
 
-/** How much text a bug file may hold. */
-const longestBug = 100_000_000;
 const mostEvents = 200_000;
 const mostSteps = 2_000;
 /** A step that changes an old message copies the list of those before it. A small file must not fill the memory so. */

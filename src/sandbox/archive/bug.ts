@@ -64,8 +64,39 @@ export function takeBug(world: World, options: BugOptions = {}): BugFile {
 		replaced,
 		...(past.length > 0 && { past }),
 	};
-	return withoutKeys(allKeys, keepContent ? structuredClone(bug) : redacted(bug));
+	return readable(withoutKeys(allKeys, keepContent ? structuredClone(bug) : redacted(bug)));
 }
+
+/** How many bytes of JSON are read. Fewer are written, which leaves room for spaces. */
+export const longestBug = 100_000_000;
+const longestWritten = 90_000_000;
+
+/** The same file, without its oldest events if it were too long to be opened again. `gone` says how many. */
+function readable(bug: BugFile): BugFile {
+	const sizes = bug.events.map(bytesOf);
+	let tooMany = bytesOf({ ...bug, events: [] }) + sizes.reduce((a, b) => a + b + 1, 0) - longestWritten;
+	if (tooMany <= 0) return bug;
+	const dropped = new Set<SandboxEvent>();
+	for (const [at, event] of bug.events.entries()) {
+		if (tooMany <= 0) break;
+		if (event.correlationId !== null && event.correlationId === bug.place.request) continue;
+		dropped.add(event);
+		tooMany -= (sizes[at] ?? 0) + 1;
+	}
+	if (tooMany > 0) throw new RangeError("bug: the conversations alone are too long for a file. It has at most 90 MB.");
+	const { gone } = bug;
+	const lost = [...dropped].filter((event) => event.type === "request");
+	const ids = new Set(lost.map(({ correlationId }) => correlationId));
+	return {
+		...bug,
+		events: bug.events.filter((event) => !dropped.has(event)),
+		requests: bug.requests.filter((id) => !ids.has(id)),
+		gone: { ...gone, events: gone.events + dropped.size, requests: gone.requests + lost.length },
+	};
+}
+
+/** How many bytes a value has as JSON in UTF-8. */
+const bytesOf = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value)).length;
 
 /** Puts the names of keys in the place of their ids. */
 function nameKeys(keys: readonly Key[]) {

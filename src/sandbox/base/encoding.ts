@@ -1,4 +1,4 @@
-/** Bytes that are not text in UTF-8. Its message says what they are, and follows the name of the file. */
+/** Bytes that are no text in UTF-8, or too long for one. Its message says what they are, and follows the name of the file. */
 export class EncodingError extends Error {}
 
 /** Reads bytes as text, without the byte order mark that editors of Windows write. */

@@ -2,6 +2,7 @@ import { type Bounded, createBounded } from "../base/bounded.ts";
 import { withoutMarks } from "../base/own.ts";
 import type { EventStamp, SandboxEvent, SandboxEventType } from "./event.ts";
 import { iso } from "./instant.ts";
+import { weightOfHeaders } from "./journal.ts";
 
 type WithoutStamp<Event> = Event extends unknown ? Omit<Event, keyof EventStamp> : never;
 
@@ -268,8 +269,10 @@ export function createEventLog(now: () => number, { changed, stepped }: Watcher)
 					const { answer: value, ...rest } = event;
 					const text = JSON.stringify(value ?? null);
 					const answer = value === null ? null : { weight: text.length, value };
-					const weight = JSON.stringify(rest).length;
-					const { id, correlationId } = event;
+					const { id, correlationId, path, query, headers, body } = event;
+					const sent = typeof body === "string" ? body : JSON.stringify(body ?? "");
+					// As when it was added, or whoever opens a file would have fewer of them.
+					const weight = sent.length + path.length + query.length + weightOfHeaders(headers);
 					const build: Kept["build"] = (left) => ({ ...rest, answer: left });
 					store({ id, weight, isRequest: true, correlationId, answer, build });
 				}
