@@ -4,11 +4,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { serve } from "messaging-conversations/sandbox/server";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { cases, furtherCases } from "./cases.ts";
 import { diagnose } from "./diagnose.ts";
 import { liveKey, startLive, world } from "./live.ts";
-import { run } from "./run.ts";
+import { run, start } from "./run.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "doctor-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -90,6 +92,23 @@ test("a single 404 of a gateway, as during a deploy, is no gateway that replaces
 	const errors = JSON.parse(out).checks.find(({ id }: { id: string }) => id === "errors");
 	expect([pages, errors]).toMatchObject([2, { state: "ok" }]);
 	stop();
+});
+
+test("the words of a gateway are whole, also where they have a colon", async () => {
+	const server = await serve(createSandbox({ scenario: "closed" }));
+	onTestFinished(server.close);
+	const env = { MESSAGING_BASE_URL: server.baseUrl, MESSAGING_API_KEY: server.apiKey };
+	const gateway: typeof fetch = async (input, init) => {
+		const { pathname } = new URL(new Request(input).url);
+		const headers = { server: "cloudflare", via: "1.1 proxy: west" };
+		return /conversations\/./.test(pathname) ? new Response("<h1>No", { status: 404, headers }) : fetch(input, init);
+	};
+	const running = start(["doctor", "--json"], env, gateway);
+	await running.status;
+	const { checks } = JSON.parse(running.out());
+	expect(checks.find(({ id }: { id: string }) => id.startsWith("window")).what).toMatch(
+		/^What answers is not the service: 404 from something in front of the service \(server: cloudflare/,
+	);
 });
 
 test("--agency examines one agency alone, and says when the key does not reach it", async () => {

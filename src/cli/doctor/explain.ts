@@ -44,7 +44,7 @@ export function explain(error: PartnerError, { newKey, access, support }: Advice
 
 /** The message without the operation before it. */
 function sentenceOf({ message }: PartnerError): string {
-	const text = message.replace(/^.*: /, "");
+	const text = message.replace(/^[\w.]+: /, "");
 	return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
