@@ -25,6 +25,8 @@ export interface Announced {
 	readonly now: Date;
 	/** Whether that clock runs. */
 	readonly follow: boolean;
+	/** Whether a bug file is open, read-only. */
+	readonly isBug: boolean;
 	/** The file of `--state`. */
 	readonly state: string | undefined;
 	/** Whether keys are read. */
@@ -36,10 +38,11 @@ const nameWidth = 17;
 /** What one needs at start. The link comes first, because the page has all the rest. */
 export function banner(
 	{ baseUrl, controlUrl, token, apiKey, agencyId }: SandboxServer,
-	{ page, now, follow, state, hasKeys }: Announced,
+	{ page, now, follow, isBug, state, hasKeys }: Announced,
 	columns: number,
 ): string {
-	const clock = follow ? "runs with real time" : "does not run: a control moves it, or --follow lets it run";
+	const stands = isBug ? "stands still" : "does not run: a control moves it, or --follow lets it run";
+	const clock = follow ? "runs with real time" : stands;
 	const fits = (line: string): boolean => line.length <= columns;
 	const keys = hasKeys ? "Keys: o opens the page, q quits." : "Ctrl-C stops it.";
 	const rows: readonly (readonly [string, string])[] = [
@@ -50,6 +53,7 @@ export function banner(
 		["Control URL", controlUrl],
 		["Control token", token],
 		["Clock", `${now.toISOString()}, ${clock}`],
+		...(isBug ? [["Bug file", 'read-only, until "Continue from here" on the page, or POST continue'] as const] : []),
 		...(state === undefined ? [] : [["State", state] as const]),
 	];
 	const lines = rows.flatMap(([name, value]) => {

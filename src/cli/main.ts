@@ -43,18 +43,24 @@ ${wrapped(more, columns).join("\n")}
 }
 
 /** Runs a command line to its end, and resolves with the exit status. */
-export async function main(args: readonly string[], host: Host): Promise<number> {
+export async function main(args: readonly string[], given: Host): Promise<number> {
+	const host: Host = { ...given, printError: (text) => printErrorOf(given, text) };
 	try {
 		return await run(args, host);
 	} catch (error) {
 		const [name = ""] = args;
 		const command = commands.get(name);
 		const called = command ? `messaging-conversations ${name}` : "messaging-conversations";
-		const given = error instanceof Error ? error.message : String(error);
-		const message = given.split("\n").map(printable).join("\n");
+		const message = error instanceof Error ? error.message : String(error);
 		host.printError(error instanceof UsageError ? `${message}\n\n${called} --help shows the options.` : message);
 		return command?.failure ?? 1;
 	}
+}
+
+/** Prints an error or a warning, as wide as the terminal and without what could steer it. In a pipe, a paragraph is a line. */
+function printErrorOf(host: Host, text: string): void {
+	const columns = host.terminal.columns ? Math.min(lookOf(host).columns(), mostColumns) : Number.POSITIVE_INFINITY;
+	for (const line of text.split("\n")) for (const part of wrapped(printable(line), columns)) host.printError(part);
 }
 
 async function run([name, ...args]: readonly string[], host: Host): Promise<number> {

@@ -207,7 +207,8 @@ function announce(values: Flags, { sandbox, server, bug }: Started, host: Host, 
 	});
 	const { follow, state } = values;
 	const look = lookOf(host);
-	const announced = { page, now: sandbox.clock.now(), follow, state, hasKeys: stopKeys !== undefined };
+	const isBug = bug !== undefined;
+	const announced = { page, now: sandbox.clock.now(), follow, isBug, state, hasKeys: stopKeys !== undefined };
 	print(banner(server, announced, look.columns()));
 	if (values.examples) print(examples(server));
 	const stopPrinting = values.quiet ? undefined : printEvents(sandbox, look, print);

@@ -51,7 +51,9 @@ export function variant(field: string, schemas: Readonly<Record<string, AnySchem
 	const names = Object.keys(schemas).map((name) => JSON.stringify(name));
 	const unknown = { path: [field], words: `must be ${names.join(" or ")}` };
 	return anyObject.check(({ value, issues }) => {
-		const schema = new Map(Object.entries(schemas)).get(String(ownField(value, field)));
+		const name = ownField(value, field);
+		// An object may have no text of its own.
+		const schema = typeof name === "object" ? undefined : new Map(Object.entries(schemas)).get(String(name));
 		const error = schema && z.safeParse(schema, value).error;
 		if (schema && !error) return;
 		const { path, words } = error ? problemIn(error.issues, []) : unknown;

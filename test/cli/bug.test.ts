@@ -76,6 +76,16 @@ test("the key that is printed is good, whichever file it begins with", async () 
 	}
 });
 
+test("the banner of a bug file says that it is read-only, and offers nothing that it refuses", async () => {
+	const { file } = await written();
+	const { out, stop, status } = start(["sandbox", file, "--port", "0"]);
+	await expect.poll(out, { interval: 5 }).toContain("No message");
+	stop();
+	await status;
+	expect(out()).toMatch(/Bug file +read-only/);
+	expect(out()).not.toContain("--follow");
+});
+
 test("a file that is too long is said to be that", async () => {
 	const file = join(folder, "long.json");
 	writeFileSync(file, "");

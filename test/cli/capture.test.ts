@@ -334,6 +334,37 @@ test("languages stay, or stay apart, and each text has the length that it had", 
 	expect(captured.map(({ body }) => body?.length)).toEqual([...bodies, ...short].map(({ length }) => length));
 });
 
+test("a time that is none, or far from any, is refused with its field and what to do", async () => {
+	const live = createSandbox({ scenario: "held" });
+	for (const at of ["yesterday", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "Anna"]) {
+		const changes: readonly (readonly [string, (answer: ReturnType<typeof JSON.parse>) => unknown])[] = [
+			["a message", ({ messagePage }) => (messagePage.messages[0].createdAt = at)],
+			["the held text", ({ conversation }) => (conversation.queuedMessages[0].createdAt = at)],
+			[
+				"a reply",
+				({ messagePage: { messages } }) =>
+					(messages[0].replyTo = {
+						body: "",
+						direction: "inbound",
+						createdAt: at,
+						templateName: null,
+						hasMedia: false,
+					}),
+			],
+		];
+		for (const [what, change] of changes) {
+			const { code, err, text } = await captureOf(live, change);
+			expect([code, text], `${what}: ${at}`).toEqual([what === "a reply" && /^\d/.test(at) ? code : 1, text]);
+			if (code === 0) continue;
+			expect(err.replace(/\s+/g, " ")).toMatch(
+				/^The service answered with a value that no sandbox can have.*command doctor/,
+			);
+			expect(err).not.toContain("agencies[0]");
+			expect(err).not.toContain(at);
+		}
+	}
+});
+
 /** Adds fields that the contract does not know to each object, and puts a secret into each word that is not copied. */
 function spoiled(value: unknown, name = ""): unknown {
 	if (Array.isArray(value)) return value.map((each) => spoiled(each, name));

@@ -322,6 +322,28 @@ test("at 60 columns the banner and the help fit, but for what is copied in one p
 	}
 });
 
+test("at 60 columns each error fits too, and keeps its paragraphs", async () => {
+	const key = "partner_live.k7f3a9.c4ab01de";
+	for (const args of [
+		["sandbox", "--scenario", "none"],
+		["sandbox", "missing.json"],
+		["sandbox", "--import", folder],
+		["capture", "--agency", "agy_0"],
+		["doctor", "--env-file", join(folder, "none.env")],
+		["tail", "one", "two"],
+		["outbox", "nothing"],
+		["unknown"],
+	]) {
+		const failing = start(args, { MESSAGING_API_KEY: key }, fetch, narrow);
+		expect(await failing.status, args[0]).toBeGreaterThan(0);
+		const lines = failing.err().split("\n");
+		expect(lines.filter((line) => line.length > 60)).toEqual([]);
+		expect(failing.err()).not.toContain(key);
+	}
+	const { err } = await run(["tail", "one"], {});
+	expect(err).toContain("\n\nmessaging-conversations tail --help shows the options.");
+});
+
 test("at 60 columns the doctor and tail fit, and a sandbox's key gets advice for a sandbox", async () => {
 	const examined = start(["doctor", "--sandbox"], {}, fetch, narrow);
 	await examined.status;

@@ -24,6 +24,9 @@ const operation = (fate: object) => (archive: any) =>
 // biome-ignore lint/suspicious/noExplicitAny: see above
 type Spoilt = readonly [string, (archive: any) => unknown, RegExp];
 
+/** An object that becomes neither a text nor a number. */
+const noText = { toString: 1, valueOf: 1 };
+
 const spoilt: readonly Spoilt[] = [
 	["an agency of no integration", (a) => (a.agencies[0].integrationId = "gone"), /agencies\[0\]\.integrationId/],
 	["a key of no integration", (a) => (a.keys[0].integrationId = "gone"), /keys\[0\]\.integrationId/],
@@ -92,6 +95,12 @@ const spoilt: readonly Spoilt[] = [
 		/ctaButtons\[0\]\.title/,
 	],
 	["a reply to half a message", extra({ replyTo: { body: "Hi" } }), /replyTo\.direction must be a string, or null/],
+	[
+		"an answer time without a text",
+		(a) => (a.agencies[0].consent.answerWithinHours = noText),
+		/answerWithinHours must be/,
+	],
+	["a fate without a text", operation({ state: noText }), /operations\[0\]\[1\]\.fate\.state must be "sent"/],
 	["a fate of no name", operation({ state: "lost" }), /operations\[0\]\[1\]\.fate\.state must be "sent" or "held" or/],
 	["a fate without its message", operation({ state: "sent" }), /operations\[0\]\[1\]\.fate\.messageId must be a whole/],
 	["two threads of one number", (a) => (a.agencies[0].threads[1].phone = ANNA), /phone numbers/],

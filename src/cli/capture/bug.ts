@@ -36,7 +36,16 @@ const reasons = ["focus", "unlinked", "tagged", "unknown"] as const;
 export function bugOf(captured: Captured): BugFile {
 	const { phoneNumber } = captured;
 	const sandbox = createSandbox({ now: new Date(anchor) });
-	sandbox.import(archiveOf(captured, sandbox.export()));
+	try {
+		sandbox.import(archiveOf(captured, sandbox.export()));
+	} catch (error) {
+		if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
+		// The name of the field alone, if it has one.
+		const [field] = /(?<=threads\[0\]\.)[\w.[\]]+|(?<=agencies\[0\]\.)consent[\w.[\]]*/.exec(error.message) ?? [];
+		throw new Error(
+			`The service answered with a value that no sandbox can have${field ? `: ${field}` : ""}. Nothing was written. Perhaps a time is none: the command doctor compares the service with the contract.`,
+		);
+	}
 	const bug = sandbox.bug({ contact: phoneNumber });
 	const takenAt = new Date(anchor).toISOString();
 	return { ...bug, takenAt, events: [], requests: [], gone: { events: 0, requests: 0, answers: 0 } };

@@ -63,7 +63,7 @@ export const consentRules: { readonly [Field in keyof Consent]: AnySchema } = {
 	missingTemplates: texts,
 	unapprovedTemplates: listOf(templateRule),
 	answerWithinHours: rule(
-		(hours) => Number(hours) > 0 && Number(hours) <= 87_600 && typeof hours === "number",
+		(hours) => typeof hours === "number" && hours > 0 && hours <= 87_600,
 		"must be above 0, at most 87600",
 	),
 };
