@@ -1,6 +1,7 @@
+import { isPrivate } from "../shared/hosts.ts";
 import { type ObservedPoll, type Observer, observedBy } from "../shared/observer.ts";
-import { abortSignal, callable, optional, rule } from "../shared/validation.ts";
-import { assertValid, fields } from "./base/input.ts";
+import { abortSignal, callable, listOf, optional, rule } from "../shared/validation.ts";
+import { aString, assertValid, fields } from "./base/input.ts";
 import { createObserver, type ObservedReport, type ReadTexts, readAll } from "./controls/observed.ts";
 
 /** Where a sandbox is served, as `serve` and the command print it. */
@@ -9,6 +10,12 @@ export interface SandboxAddress {
 	readonly controlUrl: string;
 	/** The control token. */
 	readonly token: string;
+	/**
+	 * Hosts to which texts may be reported beside private ones: this machine, private addresses, and names that no public name
+	 * server knows, such as `sandbox` in docker compose, `host.docker.internal` and `sandbox.local`.
+	 * @default none
+	 */
+	readonly allowHosts?: readonly string[] | undefined;
 	/** The `fetch` that makes the requests. @default globalThis.fetch, looked up at each request */
 	readonly fetch?: typeof globalThis.fetch | undefined;
 	/** Ends the reports, for example at the end of a test. @default they last as long as the process */
@@ -21,6 +28,7 @@ const addressRule = fields<SandboxAddress>({
 		"must be the control URL of a sandbox, such as http://127.0.0.1:4010/_sandbox",
 	),
 	token: rule((token) => typeof token === "string" && /^[!-~]{8,}$/.test(token), "must be the control token"),
+	allowHosts: optional(listOf(aString)),
 	fetch: optional(callable()),
 	signal: optional(abortSignal),
 });
@@ -46,7 +54,12 @@ const mostOutboxes = 20;
  */
 export function sandboxFetch(address: SandboxAddress): typeof globalThis.fetch {
 	assertValid("sandboxFetch", address, addressRule);
-	const { controlUrl, token, fetch = latestFetch, signal } = address;
+	const { controlUrl, token, allowHosts = [], fetch = latestFetch, signal } = address;
+	const { hostname, origin } = new URL(controlUrl);
+	if (!isPrivate(hostname) && !allowHosts.includes(hostname))
+		throw new TypeError(
+			"sandboxFetch: controlUrl must have a private host, because texts are sent there: this machine, a private address, or a name without a dot. Name any other one in allowHosts.",
+		);
 	const send = (body: string): Promise<Response> =>
 		fetch(`${controlUrl.replace(/\/$/, "")}/observed`, {
 			method: "POST",
@@ -55,7 +68,7 @@ export function sandboxFetch(address: SandboxAddress): typeof globalThis.fetch {
 			redirect: "error",
 			signal: AbortSignal.timeout(5_000),
 		});
-	return observedBy(fetchOf(new URL(controlUrl).origin, fetch), createReporter(send, signal));
+	return observedBy(fetchOf(origin, fetch), createReporter(send, signal));
 }
 
 /** A `fetch` that reaches one origin alone. */

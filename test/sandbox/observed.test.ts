@@ -254,6 +254,31 @@ describe("over HTTP", () => {
 	});
 });
 
+test("sandboxFetch sends texts to private hosts alone, unless the caller names another", () => {
+	const token = "a-token-for-tests";
+	const to = (host: string, allowHosts?: string[]) => () =>
+		sandboxFetch({ controlUrl: `http://${host}:4010/_sandbox`, token, allowHosts });
+	// The service of docker compose, and what a CI job or a cluster calls it.
+	for (const host of [
+		"sandbox",
+		"my_sandbox-1",
+		"host.docker.internal",
+		"sandbox.local",
+		"sandbox.tests.svc",
+		"localhost",
+	])
+		expect(to(host), host).not.toThrow();
+	for (const host of ["127.0.0.1", "127.1", "10.0.0.7", "172.17.0.2", "192.168.1.2", "[::1]", "[fd00::1]", "[fe80::1]"])
+		expect(to(host), host).not.toThrow();
+	const foreign = ["live.example", "8.8.8.8", "172.32.0.1", "10.0.0.7.live.example", "localhost.live.example"];
+	for (const host of [...foreign, "sandbox@live.example", "127.0.0.1:1@live.example", "[2001:db8::1]", "[fc::1]"]) {
+		expect(to(host), host).toThrow(/^sandboxFetch: controlUrl must have a private host/);
+		expect(to(host), host).not.toThrow("live.example");
+	}
+	expect(to("tests.live.example", ["tests.live.example"])).not.toThrow();
+	expect(to("live.example", ["tests.live.example"])).toThrow("allowHosts");
+});
+
 test("a client of any other service carries nothing, so nothing is read, made or sent", async () => {
 	const { asked, origin } = await listening();
 	const client = createClient({
