@@ -1,5 +1,4 @@
-import { longestBug } from "../sandbox/archive/bug.ts";
-import { EncodingError } from "../sandbox/base/encoding.ts";
+import { EncodingError, longestBug } from "../sandbox/base/encoding.ts";
 import { type BugFile, bugFrom, createSandbox, type Sandbox, scenarioNames } from "../sandbox/index.ts";
 import { hostOf } from "../sandbox/server/hosts.ts";
 import { type SandboxServer, type ServeOptions, serve } from "../sandbox/server.ts";

@@ -1,5 +1,6 @@
 import { flag, listOf, object, optional, orNull, pair, rule, type Schema, variant } from "../../shared/validation.ts";
 import { phoneFrom } from "../base/contract.ts";
+import { longestBug } from "../base/encoding.ts";
 import {
 	aNumber,
 	aString,
@@ -20,7 +21,7 @@ import { isInstant } from "../world/instant.ts";
 import type { ReplacedText, RequestKey, Violation } from "../world/journal.ts";
 import { policyFrom } from "../world/policy.ts";
 import { aiReasons, keyStates, scopes } from "../world/world.ts";
-import { longestBug, withSecrets } from "./bug.ts";
+import { withSecrets } from "./bug.ts";
 import type { BugFile, BugPlace, BugStep, NamedKey } from "./bug-file.ts";
 import { agencyRule, archiveFrom, countersRule, integrationRule, operationRule, threadRule } from "./schema.ts";
 

@@ -67,8 +67,7 @@ export function takeBug(world: World, options: BugOptions = {}): BugFile {
 	return readable(withoutKeys(allKeys, keepContent ? structuredClone(bug) : redacted(bug)));
 }
 
-/** How many bytes of JSON are read. Fewer are written, which leaves room for spaces. */
-export const longestBug = 100_000_000;
+/** Fewer bytes than are read, which leaves room for spaces. */
 const longestWritten = 90_000_000;
 
 /** The same file, without its oldest events if it were too long to be opened again. `gone` says how many. */

@@ -1,3 +1,6 @@
+/** How many bytes of a bug file are read. */
+export const longestBug = 100_000_000;
+
 /** Bytes that are no text in UTF-8, or too long for one. Its message says what they are, and follows the name of the file. */
 export class EncodingError extends Error {}
 
