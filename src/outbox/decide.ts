@@ -6,6 +6,8 @@ import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
 import { isSurelyOpen, openFor, serviceNow } from "./baseline.ts";
 import {
 	aheadRange,
+	byOthers,
+	declineIn,
 	type HeldMatch,
 	isAnswered,
 	isFurther,
@@ -43,8 +45,10 @@ export type Decision = "read" | "send" | Change;
 const minuteMs = 60_000;
 /** A window with this much time left is open for certain, even when the clocks differ. */
 const marginMs = 20 * minuteMs;
-/** The 48 hours that a contact has to answer a consent template, and a margin. */
-export const consentMs = 50 * 60 * minuteMs;
+/** How long a contact has to answer a consent template. */
+const answerMs = 48 * 60 * minuteMs;
+/** The same, and a margin. */
+export const consentMs = answerMs + 120 * minuteMs;
 /** The longest wait between two reads, and between two tries. */
 export const longestWaitMs = 10 * minuteMs;
 /** This many requests without a known result may follow each other without a pause. Then the pauses grow. */
@@ -64,6 +68,7 @@ const mostBlocked = 3;
  * | | a request without a known result, recently | wait |
  * | | nothing was read yet | read |
  * | | the service holds another text for the contact | wait, or send in its place with `onHeld: "replace"` |
+ * | | the contact has declined that one, for `settleMs` | become `cancelled` |
  * | | otherwise | send |
  * | `sending` | the window is open for certain, and the first request is under a minute old | send again, with the same id, after a read |
  * | | nothing was read yet | read |
@@ -115,13 +120,7 @@ function afterRestore(text: OutboxText, match: Match | null, rules: Rules, now: 
 	if (match.kind === "twice") return ended("unknown", "ambiguous");
 	// If the contact was asked for consent, then for a text that the service held, which may have been this one.
 	if (!match.since.some(({ templateName }) => templateName !== null)) return undefined;
-	return hasDeclined(match) ? unsent(text, "cancelled", "earlier_text_declined") : ended("unknown", "ambiguous");
-}
-
-/** Whether the last that happened is that the contact tapped a button, and nothing was sent after it. */
-function hasDeclined({ since }: Match): boolean {
-	const tap = since.findIndex(isTap);
-	return tap >= 0 && !since.slice(0, tap).some(isText);
+	return declineIn(match.since) ? unsent(text, "cancelled", "earlier_text_declined") : ended("unknown", "ambiguous");
 }
 
 /** What becomes of a text that may not be sent now. */
@@ -144,36 +143,47 @@ function beforeFirst(text: OutboxText, match: Match | null, rules: Rules, now: n
 		? match.reading.conversation.queuedMessages[0]
 		: // The last read found another text in the queue, before the conversation was hidden.
 			text.progress.reads > 0 && now - text.since < consentMs;
-	const declinedAt = match && declinedBehind(text, match, rules, now);
-	if (declinedAt) return { ...unsent(text, "cancelled", "earlier_text_declined"), progress: { declinedAt } };
+	const declined = match?.reading.conversation.queuedMessages[0]
+		? undefined
+		: ifDeclinedBehind(text, match, rules, now);
+	if (declined) return declined;
 	const mayPass = !isBehind || mayTakePlace(onHeldOf(text, rules, "onOtherHeld"), match, now);
 	return mayPass ? "send" : readAgain(text, rules, now);
 }
 
 /**
- * When the contact declined the text of somebody else that this one has waited behind, if that came after it was enqueued. Nothing but
- * messages of the contact may have come since: the tap of a booking looks the same.
+ * The contact seems to have declined the text of somebody else that this one has waited behind, after this one was enqueued. The text may
+ * also be on its way from the queue to the contact, as an own one may.
  */
-function declinedBehind(text: OutboxText, match: Match, { settleMs }: Rules, now: number): number | undefined {
-	const { progress, createdAt } = text;
-	const { reading } = match;
-	if (progress.reads === 0 || reading.conversation.queuedMessages.length > 0) return undefined;
-	const since = messagesAfter(match, progress.seenAt ?? 0);
-	// What somebody else wrote since then may be the text itself, which the contact has accepted.
-	if (since.some(isText)) return undefined;
-	const at = tapAfter(text, match, settleMs, now) ?? 0;
-	return at >= createdAt ? at : undefined;
+function ifDeclinedBehind(text: OutboxText, match: Match | null, { settleMs }: Rules, now: number): Change | undefined {
+	const { seenAt } = text.progress;
+	if (seenAt === undefined) return undefined;
+	const declinedAt = text.progress.declinedAt ?? (match && declinedSince(match, seenAt, settleMs, now));
+	if (!declinedAt || declinedAt < text.createdAt) return undefined;
+	// It may be the text itself, which the contact has accepted.
+	if (match && messagesAfter(byOthers(match), seenAt, match.reading).some(isText)) return undefined;
+	const emptyAt = text.progress.emptyAt ?? now;
+	if (now - emptyAt < settleMs) return { nextAt: emptyAt + settleMs, progress: { emptyAt, declinedAt, failures: 0 } };
+	return { ...unsent(text, "cancelled", "earlier_text_declined"), progress: { declinedAt } };
 }
 
-function messagesAfter({ since, reading }: Match, from: number): Message[] {
-	return since.filter(({ createdAt }) => createdAt === null || atLatest(createdAt, reading) >= from);
-}
-
-/** When the contact tapped a button since a read last saw the queue entry. It is there for a while after a tap of consent. */
-function tapAfter({ progress }: OutboxText, match: Match, settleMs: number, now: number): number | undefined {
-	const from = progress.seenAt === undefined ? 0 : progress.seenAt - settleMs;
-	const tap = messagesAfter(match, from).find(isTap);
+/**
+ * When the contact declined what the service held, if they did.
+ *
+ * @param heldAt when the service was last known to hold it
+ */
+function declinedSince(match: Match, heldAt: number, settleMs: number, now: number): number | undefined {
+	// It stays in the queue for a while after a tap.
+	const recent = messagesAfter(match.since, heldAt - settleMs, match.reading);
+	const after = messagesAfter(recent, heldAt, match.reading).length;
+	const tap = declineIn(recent.slice(0, Math.max(after, recent.findIndex(isTap) + 1)));
 	return tap && (atLatest(tap.createdAt, match.reading) || now);
+}
+
+/** The messages from a time on. One without a time has that of its newer neighbour. */
+function messagesAfter(messages: readonly Message[], from: number, reading: Reading): Message[] {
+	const end = messages.findIndex(({ createdAt }) => createdAt !== null && atLatest(createdAt, reading) < from);
+	return end < 0 ? [...messages] : messages.slice(0, end);
 }
 
 /** What a text does while the service holds another one. */
@@ -210,8 +220,7 @@ function afterRequest(text: OutboxText, match: Match, rules: Rules, now: number)
 	if (match.kind === "none" || wasSurelyOpen(text)) return ifNothing(text, true, rules, now);
 	// A template may be that of a flow, and another text in the queue may not have replaced this one.
 	if (!isSettled(text, rules, now)) return untilSettled(text, rules);
-	// Whichever text it was, the contact wants none that waited then.
-	const declinedAt = hasDeclined(match) ? (tapOf(match) ?? now) : undefined;
+	const declinedAt = declinedSince(match, 0, rules.settleMs, now);
 	return { ...ended("unknown", "ambiguous"), progress: { declinedAt } };
 }
 
@@ -230,7 +239,8 @@ function asHeld(text: OutboxText, match: HeldMatch, rules: Rules, now: number): 
 /** The service held the text when the conversation was read before. */
 function ifHeld(text: OutboxText, match: Match, rules: Rules, now: number): Decision {
 	if (match.kind === "message") return asMessage(match.message.messageSid, phaseOf(match.message), rules, now);
-	if (match.kind === "twice") return ended("unknown", "ambiguous");
+	// Both were sent, so that it was not declined.
+	if (match.kind === "twice") return { ...ended("unknown", "ambiguous"), progress: { declinedAt: undefined } };
 	if (match.kind !== "held") return ifGone(text, match, rules, now);
 	const isAnsweredNow = isAnswered(match, rules.settleMs, ...serviceNow(match.reading, text, now));
 	if (isAnsweredNow && rules.mayAnswer && maySendAgain(text, rules, now)) return "send";
@@ -244,15 +254,32 @@ function ifGone(text: OutboxText, match: Match, rules: Rules, now: number): Chan
 	return isReplaced ? ended("replaced", null) : ifEmpty(text, match, rules, now);
 }
 
-const newlyHeld = { emptyAt: null, reads: 0, failures: 0 };
+const newlyHeld = { emptyAt: null, declinedAt: undefined, reads: 0, failures: 0 };
 
 /** The text is neither in the queue nor a message. It may be on its way from the one to the other. */
 function ifEmpty(text: OutboxText, match: Match, { settleMs }: Rules, now: number): Change {
-	const emptyAt = text.progress.emptyAt ?? now;
-	if (now - emptyAt < settleMs) return { nextAt: emptyAt + settleMs, progress: { emptyAt, failures: 0 } };
-	const tappedAt = tapAfter(text, match, settleMs, now);
-	// Somebody else may have written right after a decline.
-	return { ...ended("dropped", whyDropped(match, tappedAt)), progress: { declinedAt: tappedAt } };
+	const heldAt = lastHeldAt(text);
+	// Somebody may write after a decline that a read has seen.
+	const { emptyAt, declinedAt = declinedSince(match, heldAt, settleMs, now) } = text.progress;
+	const seen = { emptyAt: emptyAt ?? now, declinedAt };
+	if (now - seen.emptyAt < settleMs) return { nextAt: seen.emptyAt + settleMs, progress: { ...seen, failures: 0 } };
+	const reason = whyDropped(match, declinedAt);
+	const hasTapped = messagesAfter(match.since, heldAt - settleMs, match.reading).some(isTap);
+	const mayBeDeclined = reason === "displaced" && hasTapped ? true : undefined;
+	return { ...ended("dropped", reason), progress: { ...seen, mayBeDeclined } };
+}
+
+/** When the service was last known to hold the text: by a read, or by its answer. */
+function lastHeldAt({ progress: { seenAt = 0, requests } }: OutboxText): number {
+	return Math.max(seenAt, requests[lastHeld(requests)]?.at ?? 0);
+}
+
+/** When the service dropped a text that got no answer, as far as that is known. */
+export function droppedAt(text: OutboxText, now: number): number {
+	const { emptyAt, seenAt = 0, requests } = text.progress;
+	const ranOutAt = (requests[lastHeld(requests)]?.at ?? now) + answerMs;
+	// An agency may give its contacts more time.
+	return Math.max(seenAt, Math.min(emptyAt ?? now, ranOutAt));
 }
 
 /** When the contact last tapped a button, by the clock of the outbox. */
@@ -268,13 +295,13 @@ function atLatest(time: string | null, { aheadMs }: Reading): number {
 }
 
 /** A best guess: the service has no field for a decline. */
-function whyDropped(match: Match, tappedAt: number | undefined): OutboxReason {
-	const { since } = match;
+function whyDropped(match: Match, declinedAt: number | undefined): OutboxReason {
+	if (declinedAt !== undefined) return "declined";
 	if (match.kind === "other") return "displaced";
+	const since = byOthers(match);
 	const written = since.findIndex(isText);
 	// Words that somebody else has answered are an answer all the same.
 	if (written >= 0) return since.slice(written).some(isWords) ? "answered_in_words" : "displaced";
-	if (tappedAt !== undefined) return "declined";
 	return since.some(isWords) ? "answered_in_words" : "no_answer";
 }
 
@@ -335,7 +362,7 @@ export function readAgain({ agencyId, progress: { reads } }: OutboxText, rules: 
 	const wait = readMs(rules, reads);
 	// Those of an agency that wait for long are due together, because one lookup shows them all.
 	const nextAt = wait < longestWaitMs ? now + wait : nextSlot(agencyId, now);
-	return { nextAt, progress: { reads: reads + 1, failures: 0, emptyAt: null } };
+	return { nextAt, progress: { reads: reads + 1, failures: 0, emptyAt: null, declinedAt: undefined } };
 }
 
 /** The next of the times at which the texts of an agency are checked, each `longestWaitMs` after the last. */

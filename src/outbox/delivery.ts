@@ -117,8 +117,8 @@ export async function checkDelivery(
 		return message ? { status: phaseOf(message), message } : { status: "unknown" };
 	}
 	const now = Number(clock?.() ?? reading.date ?? Date.now());
-	const excluded = new Set([...claimed].map((id) => storableId(id)));
-	const found = (earlierMs: number) => findText(reading, { ...text, since: since - earlierMs, excluded });
+	const others = new Set([...claimed].map((id) => storableId(id)));
+	const found = (earlierMs: number) => findText(reading, { ...text, since: since - earlierMs, claimed: others });
 	const match = found(0);
 	if (match.kind === "message") return { status: phaseOf(match.message), message: match.message };
 	if (match.kind === "held") {

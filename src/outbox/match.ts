@@ -109,14 +109,18 @@ export interface Seen {
 	reading: Reading;
 	/** The messages that are not clearly older than the send. */
 	since: Message[];
+	/** Ids of those that are known to be other texts of the caller, as they are stored. */
+	claimed: ReadonlySet<string>;
 }
 
 export interface Sought {
 	body: string;
 	/** Clearly older messages are left out; 0 includes all. */
 	since: number;
-	/** Ids of messages to leave out, as they are stored. */
-	excluded: ReadonlySet<string>;
+	/** Ids of messages that are known to be other texts, as they are stored. */
+	claimed: ReadonlySet<string>;
+	/** Ids of messages from before the send, as they are stored. */
+	known?: ReadonlySet<string> | undefined;
 	/** Of a text that was restored from a backup: younger messages, and queue entries of another time, are left out. */
 	until?: number | undefined;
 	/** The text that waited in the queue before the send. Null when the queue was empty, undefined when that is not known. */
@@ -128,10 +132,10 @@ export function findText(reading: Reading, text: Sought): Match {
 	const { conversation, messages } = reading;
 	const until = (text.until ?? Number.POSITIVE_INFINITY) + slackMs;
 	const since = messagesSince(messages, text.since).filter(
-		({ messageSid, createdAt }) => !text.excluded.has(storableId(messageSid)) && timeOf(createdAt) <= until,
+		({ messageSid, createdAt }) => !text.known?.has(storableId(messageSid)) && timeOf(createdAt) <= until,
 	);
-	const seen = { reading, since };
-	const [message, second] = since.filter((message) => isText(message) && isSameText(message.body, text.body));
+	const seen: Seen = { reading, since, claimed: text.claimed };
+	const [message, second] = byOthers(seen).filter((each) => isText(each) && isSameText(each.body, text.body));
 	if (second) return { ...seen, kind: "twice" };
 	if (message) return { ...seen, kind: "message", message };
 	const [queued] = conversation.queuedMessages;
@@ -144,6 +148,21 @@ export function findText(reading: Reading, text: Sought): Match {
 		templateName !== null || (buttonClicked !== null && text.queuedBefore !== null);
 	const isAsked = !queued && since.some(isSign);
 	return { ...seen, kind: isAsked ? "asked" : "none" };
+}
+
+/** The messages but for the caller's other texts. */
+export function byOthers({ since, claimed }: Pick<Seen, "since" | "claimed">): Message[] {
+	return since.filter(({ messageSid }) => !claimed.has(storableId(messageSid)));
+}
+
+/**
+ * The tap by which the contact declined a text that the service held and holds no more, if they did. The service has no field for it.
+ * The tap of a booking looks the same, and often somebody answers it. So it counts only if nobody has written to the contact.
+ *
+ * @param since the messages since the service was last known to hold a text, the newest first
+ */
+export function declineIn(since: readonly Message[]): Message | undefined {
+	return since.some(isText) ? undefined : since.find(isTap);
 }
 
 /**

@@ -495,7 +495,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		const who = { to: phoneNumber, agencyId: agencyId ?? "" };
 		// A "START" to one agency says nothing to the others.
 		const asked = agencyId === undefined ? messages.filter((message) => optOuts.asks(message) !== "in") : messages;
-		await createContact(store, optOuts, who, now).learn(asked, 0);
+		await createContact(store, optOuts, who, now).hear(asked);
 		if (asked.some((message) => optOuts.asks(message) === "out"))
 			await endOptedOut({ to: phoneNumber, agencyId }, asked);
 		await wake({ to: phoneNumber, agencyId });
@@ -522,7 +522,8 @@ export function createOutbox(given: OutboxOptions): Outbox {
 				// What was restored from a backup may have been sent, which the worker finds out.
 				if (row?.state !== "waiting" || isRestored(row)) break;
 				const contact = createContact(store, optOuts, row, now);
-				await contact.learn(messages, 0);
+				await contact.learn(null);
+				await contact.hear(messages);
 				const change = await endedByOptOut(contact, row);
 				if (!change) break;
 				const next = changed(row, change, now());

@@ -109,6 +109,8 @@ function descriptionOf(text: OutboxText, waitsFor: WaitsFor | null, consentFaile
 			? "Not sent: somebody has looked at the conversation. Enqueue it with a new id if it should still go out."
 			: "Sent: somebody has looked at the conversation.";
 	if (reason === "quiet_hours" && state === "waiting" && isInDoubt(text)) return doubtSentence;
+	if (progress.mayBeDeclined)
+		return "Not delivered: the contact tapped a button, and somebody wrote to them. They may have declined it: look at the conversation.";
 	if (reason === "quiet_hours")
 		return state === "waiting"
 			? "Waits for the end of the quiet hours."

@@ -148,8 +148,10 @@ export interface Progress {
 	given?: GivenOptions | undefined;
 	/** The contact's message that asked for no more texts, if the text was cancelled because of it. */
 	optOutSid?: string | null | undefined;
-	/** When the contact tapped the button that declined it, in milliseconds. */
+	/** When the contact tapped the button that seems to have declined what the service held, in milliseconds. Certain once the text has ended. */
 	declinedAt?: number | undefined;
+	/** The contact tapped a button, and somebody wrote to them before the next read. So it is not known whether they declined. */
+	mayBeDeclined?: true | undefined;
 	/** What the summary of the conversation showed when it was read last, and when; absent unless the text waits for the service's queue. */
 	watched?: Watched | undefined;
 	/** When a read last showed the text in the service's queue, or the one it waits behind, in milliseconds. */

@@ -70,7 +70,10 @@ async function live(seed: number, { isRestored = false, hasRepeats = false }): P
 	let declinedFrom = 0;
 	let count = 0;
 
+	/** Whether the outbox has read the conversation since the contact declined. */
+	let hasSeenDecline = false;
 	sandbox.subscribe((event) => {
+		if (event.type === "request" && event.operation === "conversations.get") hasSeenDecline = true;
 		if (event.type !== "request" || event.operation !== "messages.send") return;
 		const body = String(Object(event.body).body);
 		const text = texts.get(body);
@@ -89,6 +92,12 @@ async function live(seed: number, { isRestored = false, hasRepeats = false }): P
 	/** After words of the contact: what nobody has ended meanwhile may be sent again. */
 	const welcome = (why: string): void => {
 		for (const [id, text] of texts) if (text.forbidden?.why === why && !column.has(id)) delete text.forbidden;
+	};
+	/** Whoever writes before the outbox has read: nobody can tell the decline from the tap of a booking then. */
+	const hideDecline = (): void => {
+		if (hasSeenDecline) return;
+		welcome("a decline");
+		declinedAt = 0;
 	};
 	async function enqueue(): Promise<void> {
 		const purpose = pick(purposes);
@@ -137,13 +146,20 @@ async function live(seed: number, { isRestored = false, hasRepeats = false }): P
 			const isOwn = held !== null && isOfOutbox(held.body);
 			anna.declines();
 			if (!isOwn) return;
+			hasSeenDecline = false;
 			declinedAt = now();
 			declinedFrom = texts.get(held.body)?.at ?? 0;
 			forbid("a decline", ({ at }) => at <= now());
 		},
-		colleague: () => agency.staff.sends({ contact: anna, text: pick(["Hello", "See you"]) }),
-		ai: () =>
-			anna.state().window.open && anna.state().ai.enabled && agency.ai.replies({ contact: anna, text: "Of course." }),
+		colleague() {
+			hideDecline();
+			agency.staff.sends({ contact: anna, text: pick(["Hello", "See you"]) });
+		},
+		ai() {
+			if (!anna.state().window.open || !anna.state().ai.enabled) return;
+			hideDecline();
+			agency.ai.replies({ contact: anna, text: "Of course." });
+		},
 		flow: () => anna.taps("visit_confirm"),
 		reads: () => anna.reads(),
 	};

@@ -92,7 +92,7 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	[
 		"messages of other texts, and older ones, are not this one",
 		"src/outbox/match.ts",
-		"!text.excluded.has(storableId(messageSid))",
+		"!claimed.has(storableId(messageSid))",
 		"true",
 	],
 	[
@@ -135,7 +135,7 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	[
 		"a decline counts although it is not known which text it was",
 		"src/outbox/decide.ts",
-		"const declinedAt = hasDeclined(match) ? (tapOf(match) ?? now) : undefined;",
+		"const declinedAt = declinedSince(match, 0, rules.settleMs, now);",
 		"const declinedAt = undefined;",
 	],
 	["cancelAll covers what is not committed yet", "src/outbox/outbox.ts", "await store.stop(recipient);", ""],

@@ -91,7 +91,7 @@ describe("a contact who declines", () => {
 		expect(sends()).toHaveLength(1);
 	});
 
-	test("whose text was displaced by staff has a reason of its own, as a guess", async () => {
+	test("and to whom staff write before the next read may as well have booked: a person is told to look", async () => {
 		const { outbox, agency, anna, enqueue, pass, state } = createClosed();
 		await enqueue("1");
 		await enqueue("2");
@@ -100,7 +100,8 @@ describe("a contact who declines", () => {
 		agency.staff.sends({ contact: anna, text: "From a colleague" });
 		await pass({ minutes: 10 });
 		expect(await outbox.status("note-1")).toMatchObject({ state: "dropped", reason: "displaced" });
-		expect(await state("note-2")).toBe("cancelled");
+		expect((await outbox.status("note-1"))?.description).toMatch(/look at the conversation/);
+		expect(await state("note-2")).toBe("sent");
 	});
 });
 

@@ -3,7 +3,7 @@
  */
 import type { Message } from "messaging-conversations";
 import { hookError } from "../hook-error.ts";
-import { aheadRange, backupSlackMs, isTap, isWords, messagesSince, type Reading, timeOf } from "../match.ts";
+import { aheadRange, backupSlackMs, declineIn, isTap, isWords, messagesSince, type Reading, timeOf } from "../match.ts";
 import type { OutboxStore } from "../store.ts";
 import type { ContactFacts, OutboxText, Recipient } from "../text.ts";
 import { isOptIn, isOptOut, isOptOutButton } from "./opt-out/opt-out.ts";
@@ -60,12 +60,11 @@ export function createOptOutReader(optOut: ((message: Message) => boolean) | fal
 
 /** A contact, while their texts are worked on. */
 export interface Contact {
-	/**
-	 * Takes in the messages of a reading, and stores what they ask for.
-	 * @param aheadMs what has to be added to their times
-	 */
-	learn: (messages: readonly Message[], aheadMs: number) => Promise<void>;
-	/** Whether the newest messages are known, so that no later opt-in can be missed. */
+	/** Takes in what a reading shows. Null if the conversation is unknown or hidden: then all that counts is what was stored. */
+	learn: (reading: Pick<Reading, "messages" | "aheadMs"> | null) => Promise<void>;
+	/** Stores what some of the contact's messages ask for. */
+	hear: (messages: readonly Message[]) => Promise<void>;
+	/** Whether the conversation was read, so that no later message can be missed that can be known. */
 	isUpToDate: () => boolean;
 	/** Whether they want no texts, as far as the newest messages say. */
 	hasOptedOut: () => Promise<boolean>;
@@ -128,13 +127,52 @@ export function createContact(
 		const time = timeOf(createdAt);
 		return time && time + ahead;
 	};
+	async function note(found: ContactFacts): Promise<void> {
+		await store.note(recipient, found);
+		const before = await facts();
+		const later = (fact: keyof ContactFacts) => Math.max(before[fact] ?? 0, found[fact] ?? 0) || undefined;
+		known = Promise.resolve({
+			optedOut: later("optedOut"),
+			optedIn: later("optedIn"),
+			declined: later("declined"),
+			ignored: later("ignored"),
+			ignoredMarketing: later("ignoredMarketing"),
+		});
+	}
+	async function hear(messages: readonly Message[]): Promise<void> {
+		const out = newestAsk(messages, asks, "out", at);
+		const back = newestAsk(messages, asks, "in", at);
+		if (!out && !back) return;
+		const { optedOut = 0, optedIn = 0 } = await facts();
+		const found: ContactFacts = {};
+		// One without a time is new if the other one was newer so far.
+		const outAt = out && (out.at || (optedOut > optedIn ? 0 : now()));
+		const backAt = back && (back.at || (optedIn > optedOut ? 0 : now()));
+		if (out && outAt !== undefined && outAt >= optedOut) named = out.messageSid;
+		if (outAt && outAt > optedOut) found.optedOut = outAt;
+		if (backAt && backAt > optedIn) found.optedIn = backAt;
+		if (Object.keys(found).length > 0) await note(found);
+	}
+	/** A text got no answer in time, and the contact taps a button later. Nothing went out meanwhile that the tap could belong to. */
+	async function hearLateDecline(messages: readonly Message[]): Promise<void> {
+		const sent = messages.findIndex(({ direction }) => direction === "outbound");
+		const since = sent < 0 ? messages : messages.slice(0, sent);
+		const tap = declineIn(since);
+		if (!tap) return;
+		const { declined = 0, ignored = 0, ignoredMarketing = 0 } = await facts();
+		const droppedAt = Math.max(ignored, ignoredMarketing);
+		const sentAt = sent < 0 ? 0 : at(messages[sent] as Message);
+		const tappedAt = at(tap) || now();
+		if (droppedAt > sentAt && tappedAt > Math.max(droppedAt, declined)) await note({ declined: tappedAt });
+	}
 	return {
 		isUpToDate: () => isUpToDate,
 		async hasOptedOut() {
 			const { optedOut = 0, optedIn = 0 } = isUpToDate ? await facts() : {};
 			return optedOut > 0 && optedIn <= optedOut;
 		},
-		async learn(messages, aheadMs) {
+		async learn(reading) {
+			const { messages, aheadMs } = reading ?? { messages: [], aheadMs: 0 };
 			isUpToDate = true;
 			ahead = aheadMs;
 			// Somebody may have called `optOut` meanwhile.
@@ -145,33 +183,11 @@ export function createContact(
 				if (hasWords(message)) wroteAt = Math.max(wroteAt, sentAt);
 				if (isWords(message)) answeredAt = Math.max(answeredAt, sentAt);
 			}
-			const out = newestAsk(messages, asks, "out", at);
-			const back = newestAsk(messages, asks, "in", at);
-			if (!out && !back) return;
-			const { optedOut = 0, optedIn = 0 } = await facts();
-			const found: ContactFacts = {};
-			// One without a time is new if the other one was newer so far.
-			const outAt = out && (out.at || (optedOut > optedIn ? 0 : now()));
-			const backAt = back && (back.at || (optedIn > optedOut ? 0 : now()));
-			if (out && outAt !== undefined && outAt >= optedOut) named = out.messageSid;
-			if (outAt && outAt > optedOut) found.optedOut = outAt;
-			if (backAt && backAt > optedIn) found.optedIn = backAt;
-			if (Object.keys(found).length === 0) return;
-			await store.note(recipient, found);
-			known = Promise.resolve({ ...(await facts()), ...found });
+			await hearLateDecline(messages);
+			await hear(messages);
 		},
-		async note(found) {
-			await store.note(recipient, found);
-			const before = await facts();
-			const later = (fact: keyof ContactFacts) => Math.max(before[fact] ?? 0, found[fact] ?? 0) || undefined;
-			known = Promise.resolve({
-				optedOut: before.optedOut,
-				optedIn: before.optedIn,
-				declined: later("declined"),
-				ignored: later("ignored"),
-				ignoredMarketing: later("ignoredMarketing"),
-			});
-		},
+		hear,
+		note,
 		async endedBy(text) {
 			const { declined = 0, ignored = 0, ignoredMarketing = 0 } = await facts();
 			const { afterDecline, endedByIgnored } = policies[purposeOf(text)];

@@ -16,11 +16,18 @@ export function headOf([first, ...others]: readonly OpenText[], options: Checked
 	return { ...first, nextAt: Math.min(first.nextAt ?? 0, ...earlier.map(({ nextAt }) => nextAt ?? 0)) };
 }
 
-/** A reply that is due before a text that was tried and waits for later, such as for the morning: nothing of that one is on its way. */
+/**
+ * A reply that is due before a text that was tried and waits for later, such as for the morning: nothing of that one is on its way. If that
+ * one waits to be certain that the contact has declined, only a reply that was enqueued after they did.
+ */
 function passing(first: OutboxText | undefined, others: readonly OutboxText[], now: number): OutboxText | undefined {
-	if (first?.state !== "waiting" || (first.nextAt ?? 0) <= now || isInDoubt(first) || sleepsWhileClosed(first))
-		return undefined;
-	return others.find((text) => sleepsWhileClosed(text) && text.progress.attempts === 0 && (text.nextAt ?? 0) <= now);
+	if (first?.state !== "waiting" || (first.nextAt ?? 0) <= now || isInDoubt(first)) return undefined;
+	const { declinedAt } = first.progress;
+	if (declinedAt === undefined && sleepsWhileClosed(first)) return undefined;
+	return others.find((text) => {
+		const isDue = text.progress.attempts === 0 && (text.nextAt ?? 0) <= now;
+		return sleepsWhileClosed(text) && isDue && text.createdAt > (declinedAt ?? 0);
+	});
 }
 
 /**
@@ -37,15 +44,16 @@ function waking(first: OutboxText | undefined, others: readonly OutboxText[], no
 }
 
 /** Whether the last read of a text that was never requested showed a text of somebody else in the service's queue. */
-const isBehindOther = ({ state, reason, progress }: OutboxText): boolean =>
-	state === "waiting" && reason === null && progress.attempts + progress.failures === 0 && progress.reads > 0;
+const isBehindOther = ({ state, reason, progress: { attempts, failures, reads, emptyAt } }: OutboxText): boolean =>
+	state === "waiting" && reason === null && attempts + failures === 0 && reads > 0 && emptyAt === null;
 
-/** The replies that are due and wait behind a text of somebody else together with the first of them. */
+/** The replies that are due and wait behind a text of somebody else together with the first of them. What came after its decline does not. */
 export function waitingWith(first: OutboxText, texts: readonly OutboxText[], now: number): OutboxText[] {
 	if (!sleepsWhileClosed(first)) return [];
+	const { declinedAt = Number.POSITIVE_INFINITY } = first.progress;
 	return texts.filter((text) => {
 		const isDue = text.progress.attempts === 0 && (text.nextAt ?? Number.POSITIVE_INFINITY) <= now;
-		return text.id !== first.id && sleepsWhileClosed(text) && isDue;
+		return text.id !== first.id && sleepsWhileClosed(text) && isDue && text.createdAt <= declinedAt;
 	});
 }
 

@@ -37,8 +37,9 @@ export async function readFor(
 		});
 		await pauses.passed(text, "read");
 		if (!found) return null;
-		const excluded = new Set([...(await store.claimed(text)), ...(baseline?.known ?? []).map((id) => storableId(id))]);
-		const sought = { body: text.body, excluded, queuedBefore: baseline?.queued };
+		const claimed = new Set(await store.claimed(text));
+		const known = new Set((baseline?.known ?? []).map((id) => storableId(id)));
+		const sought = { body: text.body, claimed, known, queuedBefore: baseline?.queued };
 		if (!restored) return findText(found, { ...sought, since });
 		const { aheadMs } = found;
 		const backup = { since: since || mayBeSentSince(text, restored) - aheadMs, until: restored.to - aheadMs };
@@ -81,7 +82,7 @@ export async function follow(
 		});
 		await pauses.passed(recipient, "read");
 		// A hook that fails is reported before the next text is sent, and keeps it back.
-		await context.contact.learn(reading?.messages ?? [], reading?.aheadMs ?? 0).catch(hookFailure);
+		await context.contact.learn(reading ?? null).catch(hookFailure);
 		for (const text of texts) {
 			const message = reading?.messages.find(({ messageSid }) => storableId(messageSid) === text.messageId);
 			await write(context, text, afterFollow(text, message ? phaseOf(message) : null, options, now()));

@@ -143,6 +143,7 @@ async function begin(context: QueueContext, text: OutboxText, grounds: Allowed):
 			language: language ?? null,
 			...(progress.attempts === 0 && { idHasNoDefault: true as const }),
 			emptyAt: null,
+			declinedAt: undefined,
 			reads: text.state === "sending" ? progress.reads : 0,
 		},
 	};

@@ -176,9 +176,8 @@ function noted(text: OutboxText, match: Match | null, now: number): OutboxText {
 
 /** Takes in what the contact asked for. A held text of a contact who has opted out is not sent again. */
 async function withOptOut({ contact, options }: QueueContext, text: OutboxText, match: Match | null) {
-	if (!match) return text;
-	await contact.learn(match.reading.messages, match.reading.aheadMs);
-	if (text.state !== "held" || text.progress.cancelRequested) return text;
+	await contact.learn(match?.reading ?? null);
+	if (!match || text.state !== "held" || text.progress.cancelRequested) return text;
 	const isOut = await contact.optOutOf(text, match.reading, isSurelyOpen(match.reading, options.now()));
 	if (!isOut) return text;
 	// The step that the reading began tells of it.

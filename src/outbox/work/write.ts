@@ -1,7 +1,7 @@
 /*
  * Stores a changed text, and ends those that may not be sent any more.
  */
-import { ifQuiet, isRestored, unsent, whileWaiting } from "../decide.ts";
+import { droppedAt, ifQuiet, isRestored, unsent, whileWaiting } from "../decide.ts";
 import type { Contact } from "../policy/contact.ts";
 import { policies, purposeOf } from "../policy/purpose.ts";
 import { type Change, type ContactFacts, changed, isUnfinished, type OpenText, type OutboxText } from "../text.ts";
@@ -102,10 +102,13 @@ export async function endedByOptOut(contact: Contact, text: OutboxText): Promise
 	return isEnd ? { ...unsent(text, "cancelled", "opted_out"), progress: { optOutSid: optOut.messageSid } } : undefined;
 }
 
-/** What the end of a text that the service held says of the contact. */
+/** What the end of a text says of the contact. */
 function factsFrom(text: OutboxText, now: number): ContactFacts | undefined {
-	const { declinedAt } = text.progress;
-	if (declinedAt !== undefined && !isUnfinished(text.state)) return { declined: declinedAt };
-	if (text.state !== "dropped" || text.reason !== "no_answer" || text.progress.consentFailed) return undefined;
-	return purposeOf(text) === "marketing" ? { ignoredMarketing: now } : { ignored: now };
+	const { state, reason, progress } = text;
+	// Whichever text of several it was, the contact wants none that waited then.
+	if (reason === "declined" || reason === "earlier_text_declined" || state === "unknown")
+		return progress.declinedAt === undefined ? undefined : { declined: progress.declinedAt };
+	if (state !== "dropped" || reason !== "no_answer" || progress.consentFailed) return undefined;
+	const at = droppedAt(text, now);
+	return purposeOf(text) === "marketing" ? { ignoredMarketing: at } : { ignored: at };
 }
