@@ -48,7 +48,7 @@ const marginMs = 20 * minuteMs;
 /** How long a contact has to answer a consent template. */
 const answerMs = 48 * 60 * minuteMs;
 /** The same, and a margin. */
-export const consentMs = answerMs + 120 * minuteMs;
+export const consentMs = 50 * 60 * minuteMs;
 /** The longest wait between two reads, and between two tries. */
 export const longestWaitMs = 10 * minuteMs;
 /** This many requests without a known result may follow each other without a pause. Then the pauses grow. */
