@@ -37,8 +37,15 @@ export async function createMirror(database: Database, options: MirrorOptions = 
 		pollSeconds = 1,
 		schema = "pgboss",
 	} = options;
+	/** Statements and jobs under way. */
+	const underWay = new Set<Promise<unknown>>();
+	function track<Result>(work: Promise<Result>): Promise<Result> {
+		const ended: Promise<unknown> = work.catch(() => {}).finally(() => underWay.delete(ended));
+		underWay.add(ended);
+		return work;
+	}
 	const boss = new PgBoss({
-		db: { executeSql: database.query },
+		db: { executeSql: (text, values) => track(database.query(text, values)) },
 		schema,
 		schedule: false,
 		maintenanceIntervalSeconds: Math.max(1, Math.floor(expireInSeconds / 4)),
@@ -110,7 +117,7 @@ export async function createMirror(database: Database, options: MirrorOptions = 
 	async function work(client: Client): Promise<void> {
 		for (let worker = 0; worker < concurrency; worker++) {
 			await boss.work<Job>(queueName, { pollingIntervalSeconds: pollSeconds }, async (jobs) => {
-				for (const { id, data } of jobs) await run(client, id, data);
+				for (const { id, data } of jobs) await track(run(client, id, data));
 			});
 		}
 	}
@@ -120,6 +127,11 @@ export async function createMirror(database: Database, options: MirrorOptions = 
 		isStopping = true;
 		for (const poll of polls) poll.abort();
 		await boss.stop({ graceful: true, wait: true, timeout: 30_000 });
+		// pg-boss does not wait for a job that it is just fetching.
+		while (underWay.size > 0) {
+			await Promise.all(underWay);
+			await new Promise((resolve) => setImmediate(resolve));
+		}
 	}
 
 	return { add, work, stop };
