@@ -2,6 +2,7 @@
 import { createClient } from "messaging-conversations";
 import { createOutbox, type OutboxOptions } from "messaging-conversations/outbox";
 import { describe, expect, test } from "vitest";
+import { newText } from "./store-suite.ts";
 import { add, createWorld, stateOf } from "./world.ts";
 
 const defaults = { onReply: undefined, maxAgeMs: undefined } as const;
@@ -78,7 +79,105 @@ describe("a decline", () => {
 	});
 });
 
+describe("a decline of a colleague's text", () => {
+	/** Texts that wait behind a colleague's, and the contact who declines that one. */
+	async function createDeclined() {
+		const world = createClosed();
+		const { anna, agency, sandbox, pass } = world;
+		agency.staff.sends({ contact: anna, text: "A colleague's" });
+		await add(world, "answer", { purpose: "reply" });
+		await add(world, "notice");
+		await pass({ minutes: 25 });
+		anna.declines();
+		sandbox.clock.advance({ ms: 1_000 });
+		return world;
+	}
+
+	test("does not delay a reply that was enqueued after it, and ends the one before it", async () => {
+		const world = await createDeclined();
+		await add(world, "answer to the decline", { purpose: "reply" });
+		await world.pass({ ms: 2_000 });
+		expect(await stateOf(world, "answer to the decline")).toEqual(["sent", null]);
+		await world.pass({ minutes: 30 });
+		expect(await stateOf(world, "answer")).toEqual(declined);
+		expect(await stateOf(world, "notice")).toEqual(declined);
+		expect(world.texts()).toEqual(["answer to the decline"]);
+	});
+
+	test("ends a reply that was enqueued before it and is read only afterwards", async () => {
+		const world = createClosed();
+		const { anna, agency, sandbox, pass } = world;
+		agency.staff.sends({ contact: anna, text: "A colleague's" });
+		await add(world, "notice");
+		await pass({ minutes: 25 });
+		await add(world, "answer", { purpose: "reply" });
+		sandbox.clock.advance({ ms: 1_000 });
+		anna.declines();
+		await pass({ minutes: 30 });
+		expect(await stateOf(world, "answer")).toEqual(declined);
+		expect(await stateOf(world, "notice")).toEqual(declined);
+	});
+
+	test("counts although the conversation is hidden right after the read that saw it", async () => {
+		const world = await createDeclined();
+		const { anna, agency, store, pass } = world;
+		for (let minutes = 0; (await store.find("answer"))?.progress.declinedAt === undefined && minutes < 15; minutes++)
+			await pass({ minutes: 1 });
+		agency.conversation(anna).hide();
+		await pass({ minutes: 5 });
+		expect(await stateOf(world, "answer")).toEqual(declined);
+		expect(await stateOf(world, "notice")).toEqual(declined);
+	});
+});
+
 describe("no decline is", () => {
+	test("a tap of a booking, after which a reply of ours takes the place of a colleague's text", async () => {
+		const world = createClosed();
+		const { anna, agency, pass } = world;
+		agency.staff.sends({ contact: anna, text: "A colleague's" });
+		await add(world, "notice");
+		await pass({ minutes: 25 });
+		anna.taps("visit_confirm");
+		await add(world, "answer", { purpose: "reply", onHeld: "send_if_open" });
+		await pass({ hours: 1 });
+		expect(world.texts()).toEqual(["answer", "notice"]);
+	});
+
+	test.each(["a colleague", "a text of ours"])(
+		"a tap long after an ignored text, if %s wrote meanwhile",
+		async (who) => {
+			const world = createClosed();
+			const { anna, agency, pass } = world;
+			await add(world, "first");
+			await pass({ hours: 49 });
+			anna.writes("Hello?");
+			if (who === "a colleague") agency.staff.sends({ contact: anna, text: "Tap to book" });
+			else await add(world, "Tap to book");
+			await pass({ minutes: 5 });
+			anna.taps("visit_confirm");
+			await pass({ minutes: 5 });
+			await add(world, "offer", { purpose: "marketing" });
+			await pass({ minutes: 30 });
+			expect(await stateOf(world, "offer")).toEqual(["sent", null]);
+		},
+	);
+
+	test("a tap that observe tells of alone, because the messages before it are not known", async () => {
+		const world = createClosed();
+		const { anna, agency, client, outbox, sandbox, pass } = world;
+		await add(world, "first");
+		await pass({ hours: 49 });
+		anna.writes("Hello?");
+		agency.staff.sends({ contact: anna, text: "Tap to book" });
+		sandbox.clock.advance({ ms: 1_000 });
+		anna.taps("visit_confirm");
+		const { conversation, messagePage } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
+		await outbox.observe({ agencyId: agency.id, conversation, messages: messagePage.messages.slice(0, 1) });
+		await add(world, "offer", { purpose: "marketing" });
+		await pass({ minutes: 30 });
+		expect(await stateOf(world, "offer")).toEqual(["sent", null]);
+	});
+
 	test.each([
 		["a reply of ours takes the place of the held text", 0.5],
 		["a reply of ours takes the place of the held text minutes later", 5],
@@ -132,38 +231,47 @@ describe("no decline is", () => {
 		expect(await stateOf(world, "offer")).toEqual(["sent", null]);
 	});
 
-	test("the consent to a colleague's text, which does not show for a while", async () => {
-		let isLate = false;
-		const closed = createClosed();
-		const { sandbox, agency, anna, store, pass } = closed;
-		const client = createClient({
-			...sandbox.connection,
-			retry: false,
-			async fetch(input, init) {
-				const response = await sandbox.fetch(input, init);
-				if (!isLate || !new URL(input).pathname.endsWith(encodeURIComponent(anna.phoneNumber))) return response;
-				const json = JSON.parse(await response.text());
-				const { messagePage } = json;
-				messagePage.messages = messagePage.messages.filter(
-					(message: { direction: string; templateName: string | null }) =>
-						message.direction === "inbound" || message.templateName !== null,
-				);
-				return Response.json(json);
-			},
-		});
-		const outbox = createOutbox({ ...defaults, client, store, now: sandbox.clock.now });
-		agency.staff.sends({ contact: anna, text: "A colleague's" });
-		await outbox.enqueue({ id: "ours", agencyId: agency.id, to: anna.phoneNumber, body: "ours" });
-		await outbox.drain();
-		anna.accepts();
-		isLate = true;
-		sandbox.clock.advance({ minutes: 11 });
-		await outbox.drain();
-		isLate = false;
-		sandbox.clock.advance({ ms: 20_000 });
-		await pass({ hours: 1 });
-		expect(await stateOf(closed, "ours")).toEqual(["sent", null]);
-	});
+	test.each(["a colleague's text", "a text of ours"])(
+		"the consent to %s, which does not show for a while",
+		async (whose) => {
+			let isLate = false;
+			const closed = createClosed();
+			const { sandbox, agency, anna, store, pass } = closed;
+			const client = createClient({
+				...sandbox.connection,
+				retry: false,
+				async fetch(input, init) {
+					const response = await sandbox.fetch(input, init);
+					if (!isLate || !new URL(input).pathname.endsWith(encodeURIComponent(anna.phoneNumber))) return response;
+					const json = JSON.parse(await response.text());
+					const { messagePage } = json;
+					messagePage.messages = messagePage.messages.filter(
+						(message: { direction: string; templateName: string | null }) =>
+							message.direction === "inbound" || message.templateName !== null,
+					);
+					return Response.json(json);
+				},
+			});
+			const outbox = createOutbox({ ...defaults, client, store, now: sandbox.clock.now });
+			const ours = { agencyId: agency.id, to: anna.phoneNumber };
+			if (whose === "a text of ours") await outbox.enqueue({ ...ours, id: "first", body: "first" });
+			else agency.staff.sends({ contact: anna, text: "A colleague's" });
+			await outbox.drain();
+			await outbox.enqueue({ ...ours, id: "second", body: "second" });
+			await outbox.drain();
+			anna.accepts();
+			isLate = true;
+			sandbox.clock.advance({ minutes: 11 });
+			await outbox.drain();
+			isLate = false;
+			sandbox.clock.advance({ ms: 20_000 });
+			await pass({ hours: 1 });
+			await add(closed, "offer", { purpose: "marketing" });
+			await pass({ minutes: 5 });
+			expect(await stateOf(closed, "second")).toEqual(["sent", null]);
+			expect(await stateOf(closed, "offer")).toEqual(["sent", null]);
+		},
+	);
 });
 
 describe("no answer", () => {
@@ -179,6 +287,21 @@ describe("no answer", () => {
 		expect(await stateOf(world, "first")).toEqual(["dropped", "no_answer"]);
 		expect(await stateOf(world, "before")).toEqual(unanswered);
 		expect((await outbox.status("after"))?.state).toBe("held");
+	});
+
+	test("ends what was enqueued before the drop, and committed when the conversation is hidden", async () => {
+		const world = createClosed();
+		const { anna, agency, sandbox, store, pass } = world;
+		await add(world, "first");
+		await pass({ minutes: 5 });
+		const createdAt = sandbox.clock.now().getTime();
+		await pass({ hours: 49 });
+		expect(await stateOf(world, "first")).toEqual(["dropped", "no_answer"]);
+		agency.conversation(anna).hide();
+		const late = { ...newText, id: "late", agencyId: agency.id, to: anna.phoneNumber, createdAt };
+		await store.insert({ ...late, notAfter: sandbox.clock.now().getTime() + 3_600_000 }, undefined);
+		await pass({ minutes: 5 });
+		expect(await stateOf(world, "late")).toEqual(unanswered);
 	});
 
 	test("counts from the drop, although the workers were away over the weekend", async () => {

@@ -68,7 +68,7 @@ export async function workText(
 	const match = await readFor(context, head, signal);
 	if (match === undefined) return false;
 	const readAt = now();
-	const learned = await withOptOut(context, noted(head, match, readAt), match).catch(hookFailure);
+	const learned = await withOptOut(context, noted(head, match, readAt, texts), match).catch(hookFailure);
 	if (learned instanceof PartnerConfigurationError) {
 		await write(context, head, ifHookFailed(context, head, learned));
 		return false;
@@ -158,13 +158,15 @@ async function sinceBackup({ contact }: QueueContext, text: OutboxText, decision
 }
 
 /** The row with what the reading shows. It is stored together with the decision. */
-function noted(text: OutboxText, match: Match | null, now: number): OutboxText {
+function noted(text: OutboxText, match: Match | null, now: number, texts: readonly OutboxText[]): OutboxText {
 	const isOpen = match ? isSurelyOpen(match.reading, now) : undefined;
 	const journal = withRead(text.progress.journal, { at: now, read: match?.kind ?? "hidden", isOpen });
 	const isSeen = match && match.reading.conversation.queuedMessages.length > 0;
 	// By a clock that is right it may have been earlier.
 	const [leastMs, mostMs] = aheadRange(match?.reading.aheadMs ?? 0);
-	const seenAt = isSeen ? (match.reading.at ?? now) - (mostMs - leastMs) : text.progress.seenAt;
+	// A text that was enqueued a moment ago waits behind the same one as those before it.
+	const known = Math.max(...[text, ...texts].map(({ progress }) => progress.seenAt ?? 0)) || undefined;
+	const seenAt = isSeen ? (match.reading.at ?? now) - (mostMs - leastMs) : known;
 	const progress = { ...text.progress, journal, seenAt, watched: watchedFrom(text, match, now) };
 	if (!match || text.state === "waiting") return { ...text, progress };
 	const consentFailed = isConsentFailed(match) ?? progress.consentFailed;
