@@ -43,6 +43,8 @@ export interface Range {
 	startAt: (top: Top) => number;
 	/** Whether the service's clock seems to be set back, so that the first page may be an old one of a cache. */
 	isSetBack?: (date: number) => boolean;
+	/** Throws if the service's clock is not set back after all. Gets the numbers of the page that was listed. */
+	checkClock?: (listed: readonly string[]) => Promise<void>;
 	/** Whether the first page shows that a whole list would bring nothing. */
 	isEnough?: (page: readonly Row[], date: number) => boolean;
 }
@@ -98,11 +100,12 @@ export async function list(source: Source, range: Range, listing: Listing): Prom
 			let { data, response } = await retryLimited(source, () => request(100, cursor));
 			source.pace?.sent(response.attempts);
 			let sentAt = instant(response.headers.get("date"));
-			// A cache has no answer for another size of the page. If the clock is still set back, then it is the service's.
+			// A cache has no answer for another size of the page, unless that was asked for before: then it may be old too.
 			if (isFirst && !cursor && range.isSetBack?.(sentAt)) {
 				({ data, response } = await retryLimited(source, () => request(99)));
 				source.pace?.sent(response.attempts);
 				sentAt = instant(response.headers.get("date"));
+				if (range.isSetBack(sentAt)) await range.checkClock?.(data.conversations.map(({ phoneNumber }) => phoneNumber));
 			}
 			if (!cursor) date = sentAt;
 			const page = data.conversations.map((row) => ({ row, at: instant(row.lastMessageAt) }));

@@ -13,8 +13,8 @@ import type { Feed } from "./feed.ts";
 import { instant } from "./fingerprint.ts";
 import { due } from "./followed.ts";
 import { emptyListing, type Listing, list, type Range } from "./list.ts";
-import { never } from "./memory.ts";
-import { lookUp } from "./read.ts";
+import { never, numbersIn } from "./memory.ts";
+import { lookUp, unexpected } from "./read.ts";
 
 /** Lists the conversations, and decides which of them to read. */
 export function planPoll(feed: Feed): Promise<Plan> {
@@ -23,6 +23,7 @@ export function planPoll(feed: Feed): Promise<Plan> {
 	const range: Range = {
 		startAt: (top) => startOf(memory, top, lookbackMs),
 		isSetBack: (date) => isSetBack(memory, date, lookbackMs),
+		checkClock: (listed) => checkClock(feed, listed),
 		isEnough: (page, date) => isUnchanged(page, date, memory, lookbackMs),
 	};
 	// Not an async function, because V8 keeps ten frames of a stack: see `retryLimited`.
@@ -38,6 +39,18 @@ export function planPoll(feed: Feed): Promise<Plan> {
 const mostLookedUp = 100;
 
 /**
+ * Throws if the list is an old one of a cache, although the service's clock seems to be set back. No cache answers a POST,
+ * so the `Date` of a lookup is the service's. Any number serves: the page can be empty, and the memory without numbers.
+ */
+async function checkClock(feed: Feed, listed: readonly string[]): Promise<void> {
+	const { memory, lookbackMs } = feed;
+	const numbers = [...listed, ...numbersIn(memory)].slice(0, mostLookedUp);
+	const { date } = numbers[0] === undefined ? { date: never } : await lookUp(feed, numbers);
+	if (date === never || isSetBack(memory, date, lookbackMs)) return;
+	throw unexpected(feed, "conversations.list", "the list is older than the latest poll");
+}
+
+/**
  * Whether a list lacks a conversation that there is. Then it is an old one or one of another agency, or a part of it is
  * missing. What became visible within the lookback is not asked about, because a copy of the data may lag behind.
  */
@@ -48,7 +61,7 @@ async function isIncomplete(feed: Feed, listing: Listing): Promise<boolean> {
 	const at = (phoneNumber: string): number => memory.known.get(phoneNumber)?.at ?? never;
 	const asked = missing.filter((phoneNumber) => at(phoneNumber) < listing.now - lookbackMs).slice(0, mostLookedUp);
 	if (!asked[0]) return missing.length > 0;
-	const there = await lookUp(feed, asked);
+	const { there } = await lookUp(feed, asked);
 	for (const phoneNumber of asked) if (!there.has(phoneNumber)) noteGone(memory, phoneNumber);
 	// A conversation can have moved down, if its newest message was removed.
 	const isThere = asked.some((phoneNumber) => instant(there.get(phoneNumber)?.lastMessageAt) > listing.reached);

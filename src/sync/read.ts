@@ -92,21 +92,27 @@ async function read(source: Source, phoneNumber: string, from: From): Promise<Co
 }
 
 /** The error of an answer that keeps the contract and yet cannot be true. */
-function unexpected({ agency }: Source, operation: OperationId, what: string): PartnerUnexpectedResponse {
+export function unexpected({ agency }: Source, operation: OperationId, what: string): PartnerUnexpectedResponse {
 	return new PartnerUnexpectedResponse(`${operation}: ${what}`, { operation, agencyId: agency.id, retryable: true });
 }
 
-/** Looks up numbers. Resolves with the conversations that there are. */
-export async function lookUp(
-	source: Source,
-	phoneNumbers: readonly string[],
-): Promise<Map<string, ConversationSummary>> {
+/** What a lookup has found. */
+interface Found {
+	/** The conversations that there are. */
+	there: Map<string, ConversationSummary>;
+	/** The `Date` of the answer; -Infinity without one. */
+	date: number;
+}
+
+/** Looks up numbers. */
+export async function lookUp(source: Source, phoneNumbers: readonly string[]): Promise<Found> {
 	const { agency, signal, pace } = source;
 	const { data, response } = await retryLimited(source, () =>
 		agency.conversations.lookup(phoneNumbers, { signal }).withResponse(),
 	);
 	pace?.sent(response.attempts);
-	return new Map(data.flatMap(({ input, conversation }) => (conversation ? [[input, conversation]] : [])));
+	const there = new Map(data.flatMap(({ input, conversation }) => (conversation ? [[input, conversation]] : [])));
+	return { there, date: instant(response.headers.get("date")) };
 }
 
 /** Whether the caller wants nothing of this contact. */
@@ -182,7 +188,7 @@ export async function* reads<Item extends { phoneNumber: string }>(
 	async function notFound(item: Item, thrown: PartnerError): Promise<ReadEnd<Item> & { thrown?: unknown }> {
 		const { phoneNumber } = item;
 		try {
-			const isThere = !isUnknown && (await lookUp(source, [phoneNumber])).has(phoneNumber);
+			const isThere = !isUnknown && (await lookUp(source, [phoneNumber])).there.has(phoneNumber);
 			return isThere ? { item, thrown } : { item, isGone: true };
 		} catch (thrown) {
 			return { item, thrown };

@@ -207,6 +207,47 @@ test("what a page leaves out is delivered if the list of the newest ones, which 
 	expect(delivered).toEqual(["12", "13", "14", "15", "16", "17", "18"]);
 });
 
+test("a cache that has old lists of both sizes does not pass for a clock that is set back", async () => {
+	const opened = open("service", "the first page of the list", "an old answer with its Date");
+	const { model, agency, between } = opened;
+	const delivered: string[] = [];
+	let since = "beginning";
+	const poll = async (): Promise<unknown> => {
+		const feed = changes(agency, { since });
+		try {
+			for await (const { messages } of feed)
+				delivered.push(...messages.map(({ body }) => body?.replace(/\D+/, "") ?? ""));
+		} catch (error) {
+			return Object(error)._tag;
+		} finally {
+			since = feed.checkpoint;
+			model.advance(minutes(10));
+		}
+	};
+	write(opened, [0, 1]);
+	await poll();
+	await poll();
+	// The cache answers one request, and keeps the answer to the next one, in the other size.
+	between.times = 1;
+	await poll();
+	for (const index of [0, 1]) {
+		write(opened, [index]);
+		await poll();
+	}
+	const { length: before } = model.requests;
+	between.times = 2;
+	expect(await poll()).toBe("PartnerUnexpectedResponse");
+	expect(model.requests.slice(before)).toEqual([
+		"GET /conversations",
+		"GET /conversations",
+		"POST /conversations/lookup",
+	]);
+	write(opened, [0]);
+	await poll();
+	expect(between.times).toBe(0);
+	expect(delivered).toEqual(["0", "1", "2", "3", "4"]);
+});
+
 test("a conversation that is deleted is seen behind a gateway that replaces the bodies of errors", async () => {
 	const opened = open("any", "a conversation", "404 with a page");
 	const { agency, contact } = opened;
