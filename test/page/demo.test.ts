@@ -108,7 +108,7 @@ test("a text to a closed window is held on the phone", async () => {
 	await shows(forecast(crm), "that is still held: «Friday at 10:00 suits us. Shall we meet there?»");
 	await pictureOfBoth(phone, crm, "demo");
 	await crm.getByRole("button", { name: "Send" }).click();
-	await shows(line(crm, "Friday at 10:00"), "another text took its place");
+	await shows(line(crm, "Friday at 10:00"), "took its place while it waited for consent");
 	await shows(line(crm, "Or would Saturday"), "Waits for the contact's consent.");
 	await shows(messages(phone), "Never sent");
 	await expect.poll(() => copies("Or would Saturday be better?")).toBe(1);
