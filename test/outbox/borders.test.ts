@@ -93,6 +93,22 @@ test("this machine's clock is five minutes fast: a visit that moves rings no pho
 	expect([await stateOf(world, "at three"), world.texts()]).toEqual([["waiting", "quiet_hours"], []]);
 });
 
+test("a check that outlasts the evening begins no request", async () => {
+	const world: World = createWorld({
+		...night,
+		beforeSend: () => {
+			world.sandbox.clock.advance({ ms: 4_000 });
+			return "send";
+		},
+	});
+	goTo(world, "05T19:59:58");
+	await add(world, "text");
+	await world.pass({ minutes: 1 });
+	const steps = (await world.outbox.explain("text"))?.steps.map(({ sentence }) => sentence).join(" ");
+	expect(steps).toMatch(/because of quiet_hours/);
+	expect(steps).not.toMatch(/Request/);
+});
+
 /** What takes four seconds between the read and the request. */
 const slowly: Record<string, (options?: Parameters<typeof createWorld>[0]) => World> = {
 	"a check before sending": (options) => {

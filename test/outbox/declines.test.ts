@@ -42,6 +42,29 @@ describe("a decline", () => {
 		},
 	);
 
+	test("at one agency says nothing to another", async () => {
+		const world = createClosed();
+		const { anna, sandbox, outbox, pass } = world;
+		const second = sandbox.link({ name: "Second" });
+		second.contact(anna.phoneNumber).writes("Hello");
+		await add(world, "first");
+		await pass({ minutes: 5 });
+		anna.declines();
+		await pass({ minutes: 30 });
+		await add(world, "offer", { purpose: "marketing" });
+		const other = {
+			id: "other",
+			agencyId: second.id,
+			to: anna.phoneNumber,
+			body: "other",
+			purpose: "marketing",
+		} as const;
+		await outbox.enqueue(other);
+		await pass({ minutes: 30 });
+		expect(await stateOf(world, "offer")).toEqual(declined);
+		expect(await stateOf(world, "other")).toEqual(["sent", null]);
+	});
+
 	test("that a read has seen stays one when a colleague writes afterwards", async () => {
 		const world = createClosed();
 		const { anna, agency, outbox, sandbox, pass } = world;

@@ -591,6 +591,11 @@ describe("explain", () => {
 		const found = await outbox.explain("note-1");
 		const told = found?.steps.map(({ sentence }) => sentence) ?? [];
 		expect(told[0]).toBe("Enqueued (notice).");
+		// A step that was found again is no second send.
+		expect(told.filter((sentence) => /times/.test(sentence))).toEqual(
+			told.filter((sentence) => /Checked \d+ times\.$/.test(sentence)),
+		);
+		expect(told.join(" ")).toMatch(/Checked \d+ times\./);
 		expect(told[1]).toMatch(/^It is not in the conversation. The window is closed. Request 1 begins.$/);
 		expect(told[2]).toMatch(/^It is held until the contact consents. Next check at /);
 		expect(told.join("\n")).toMatch(/It is (sent|delivered)|It was delivered/);

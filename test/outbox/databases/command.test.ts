@@ -123,7 +123,41 @@ describe("five nights in which nothing is sent", () => {
 		await outbox.drain();
 		const { code, out } = await run(place, "explain", "note-1");
 		expect([code, inWords(out)]).toEqual([0, expect.stringContaining("its template is not approved")]);
+		const health = await run(place, "health");
+		expect([health.code, inWords(health.out)]).toEqual([
+			1,
+			expect.stringMatching(
+				new RegExp(`Agency ${agency.id} is paused: it cannot ask contacts.* doctor --agency ${agency.id} `),
+			),
+		]);
 	});
+
+	test("a check of the application fails", async () => {
+		const { store, ...place } = await openFile();
+		const beforeSend = () => {
+			throw new Error("+447700900101 is not in the database");
+		};
+		const { agency, outbox, enqueue } = createOffice(store, { beforeSend });
+		await enqueue("note-1");
+		await outbox.drain();
+		const { code, out } = await run(place, "health");
+		expect([code, inWords(out)]).toEqual([
+			1,
+			expect.stringMatching(new RegExp(`Agency ${agency.id} is paused: a check of the application.* see the log`)),
+		]);
+		expect(out).not.toContain("+447700900101");
+	});
+});
+
+test("suspend says how many texts of the agency wait, and doubts an id without any", async () => {
+	const { store, ...place } = await openFile();
+	const { agency, enqueue } = createOffice(store);
+	await enqueue("note-1");
+	await enqueue("note-2");
+	const suspend = async (agencyId: string) =>
+		inWords((await run(place, "suspend", "--agency", agencyId, "--reason", "Stop", "--yes")).out);
+	expect(await suspend(agency.id)).toContain("2 texts of that agency wait. Texts expire");
+	expect(await suspend("agy_0000000000000000")).toContain("0 texts of that agency wait. Is it the right id?");
 });
 
 /** What every database must do. */
