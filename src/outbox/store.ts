@@ -85,7 +85,8 @@ export interface OutboxStore {
 	join: () => Promise<boolean>;
 	/**
 	 * Leases queues that are due, and that no other worker has leased: more urgent bands first, then agencies in turn. A queue is that
-	 * of one recipient. Texts that were inserted since are put into their queues first. Agencies that are paused are left out.
+	 * of one recipient. Texts that were inserted since are put into their queues first, unless `leavesNew`. Agencies that are
+	 * paused are left out.
 	 */
 	claim: (options: ClaimOptions) => Promise<Lease[]>;
 	/** Finds the numbers of an agency's queues that are due, those that wait for a read first. */
@@ -216,6 +217,8 @@ export interface ClaimOptions {
 	isReading: boolean;
 	/** Agencies to leave out. */
 	without?: readonly string[];
+	/** Texts that were inserted since may stay where they are until another claim. A store need not heed it. */
+	leavesNew?: boolean;
 	/**
 	 * Only queues of this agency, which may be paused; with an empty one of any agency, although everybody is paused. Of an agency
 	 * that is suspended those that wait for a read.

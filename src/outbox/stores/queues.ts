@@ -159,8 +159,8 @@ export function createQueues(statements: Statements, { query, change, readopt }:
 
 	return {
 		async claim(options) {
-			const { now, limit, each, isReading, without = [], probing } = options;
-			if (!isReading && probing === undefined) await adoptSome();
+			const { now, limit, each, isReading, without = [], probing, leavesNew = false } = options;
+			if (!isReading && probing === undefined && !leavesNew) await adoptSome();
 			const what: Turns = probing !== undefined ? "probe" : isReading ? "read" : "send";
 			const most = Math.min(limit, mostAgencies);
 			// One more, to know whether others wait for their turn.

@@ -24,10 +24,13 @@ export async function workQueue(
 	const context: QueueContext = { ...shared, lease, contact: createContact(store, shared.optOuts, lease, now) };
 	// Another text of the agency has met an error since the queue was leased.
 	if (context.pauses.pausedUntil(lease.agencyId) > now()) return { at: now(), band: lease.band };
-	await follow(context, lease, signal);
+	// What was sent is followed at the next turn, so that no text waits for it.
+	if (lease.band === 3 || lease.isSuspended) await follow(context, lease, signal);
 	let last: OutboxText | undefined;
 	/** What is due, as long as nothing was changed since it was read. */
 	let due: readonly OpenText[] | undefined;
+	/** When the queue is due next, once nothing in it is due now. */
+	let rest: { next: Next } | undefined;
 	while (!signal?.aborted) {
 		const found = await store.open(lease, lease.isSuspended ? Number.MAX_SAFE_INTEGER : 20, now());
 		const texts = lease.isSuspended ? found : await withHeirs(context, found);
@@ -48,13 +51,20 @@ export async function workQueue(
 		last = head;
 		due = undefined;
 		if (!(await workText(context, head, texts, signal))) break;
+		if (texts.length > 1) continue;
+		// Mostly it was the only one. If it still waits, it may have been cancelled meanwhile.
+		const next = await store.nextOf(lease, 0);
+		if (next && (next.at <= now() || next.band !== 3)) continue;
+		rest = { next };
+		break;
 	}
 	if (signal?.aborted) return { at: now(), band: lease.band };
 	// Those whose turn has not come too, so that their status says so.
 	if ((await context.contact.hasOptedOut()) && (await endUnsent(context, await allOpen(context, lease))))
-		due = undefined;
+		[due, rest] = [undefined, undefined];
 	const suspended = lease.isSuspended ? await nextWhileSuspended(context.options, lease) : undefined;
-	return suspended ?? nextOf(context, lease, due);
+	if (suspended) return suspended;
+	return rest ? rest.next : nextOf(context, lease, due);
 }
 
 const allOpen = ({ options: { store } }: QueueContext, recipient: Recipient): Promise<OpenText[]> =>
@@ -67,13 +77,13 @@ async function nextOf(
 	due?: readonly OpenText[],
 ): Promise<Next> {
 	const at = now();
+	const first = await store.nextOf(recipient, 0);
+	if (!first || first.at > at) return first;
 	const [head] = due ?? (await store.open(recipient, 1, at));
 	if (head && (head.nextAt ?? 0) <= at) return { at, band: bandOf(head.state, head.priority) };
-	const next = await store.nextOf(recipient, at);
-	if (next) return next;
-	// What was due later may have been made due meanwhile, because a clock was set back. Without it the queue would be removed.
-	const missed = await store.nextOf(recipient, 0);
-	return missed && { ...missed, at };
+	if ((await store.followed(recipient, at)).length > 0) return { at, band: 3 };
+	// What was due later may have been made due meanwhile, because a clock was set back.
+	return (await store.nextOf(recipient, at)) ?? { ...first, at };
 }
 
 /** A text that supersedes one which was to take the place of the held text takes that place itself. */

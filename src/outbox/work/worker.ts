@@ -36,6 +36,9 @@ const probeMs = 60_000;
 /** A worker takes at most this many queues of an agency at once. */
 const mostOfOne = 4;
 
+/** What a claim looks for: an agency's share, what is beyond it if no other agency waits, or what is only to be read. */
+type Looking = "shared" | "rest" | "reads";
+
 /** How many queues a worker works on at once, of one agency and of those that are only read. */
 function sharesOf(concurrency: number) {
 	const half = Math.max(1, Math.floor(concurrency / 2));
@@ -70,8 +73,10 @@ export function createLoop({ store, step, now, concurrency, leaseMs, suspended }
 		/** Something may be due that the last claim has not seen. */
 		let hasNews = true;
 		let isAwake = false;
-		/** What the last claim left out if it found nothing, and when it was. */
-		let empty: { left: string; at: number } | undefined;
+		/** What a claim left out when it last found nothing, and when that was. */
+		const nothing = new Map<Looking, { without: string; at: number }>();
+		/** When a claim last put what was stored since into its queues. */
+		let adoptedAt = Number.NEGATIVE_INFINITY;
 		let waiting: AbortController | undefined;
 		const wakeUp = (): void => {
 			isAwake = true;
@@ -118,34 +123,36 @@ export function createLoop({ store, step, now, concurrency, leaseMs, suspended }
 		}
 
 		const reads = (): number => [...running.keys()].filter(({ band }) => band === 3).length;
-		/** What a claim leaves out now, because it has its share. */
-		const shares = (): string => [...busy(half), "", ...busy(alone), reads() < half].join(" ");
+		const free = (): number => concurrency - running.size;
 
-		/** Leases what is due and starts it, unless it would find nothing. Returns how many queues. */
+		/** Leases what is due and starts it. Returns how many queues. */
 		async function claim(at: number): Promise<number> {
-			if (running.size >= concurrency) return 0;
-			const left = shares();
-			const isSame = empty?.left === left && performance.now() - empty.at < busyMs;
-			if (isSame && running.size > 0 && !hasNews) return 0;
-			hasNews = false;
-			const count = await claimDue(at);
-			empty = count === 0 ? { left, at: performance.now() } : undefined;
-			return count;
-		}
-
-		async function claimDue(at: number): Promise<number> {
 			const before = running.size;
-			const take = async (isReading: boolean, most: number, limit: number): Promise<void> => {
-				if (limit < 1) return;
-				const leases = await store.claim({ now: at, limit, each, leaseMs, isReading, without: busy(most) });
-				if (leases.length > 0) pauses.ended(leases.map(({ agencyId }) => agencyId));
+			if (before >= concurrency) return 0;
+			if (hasNews || before === 0) {
+				nothing.clear();
+				adoptedAt = Number.NEGATIVE_INFINITY;
+			}
+			hasNews = false;
+			const isRecent = (since: number): boolean => performance.now() - since < busyMs;
+			const leavesNew = isRecent(adoptedAt);
+			if (!leavesNew) adoptedAt = performance.now();
+
+			/** @param most queues of one agency that work at once */
+			async function take(what: Looking, most: number, limit: number): Promise<void> {
+				const without = busy(most);
+				const last = nothing.get(what);
+				if (limit < 1 || (last && isRecent(last.at) && last.without === without.join())) return;
+				const isReading = what === "reads";
+				const leases = await store.claim({ now: at, limit, each, leaseMs, isReading, without, leavesNew });
+				if (leases.length === 0) nothing.set(what, { without: without.join(), at: performance.now() });
+				else pauses.ended(leases.map(({ agencyId }) => agencyId));
 				for (const lease of leases) start(lease);
-			};
-			const free = () => concurrency - running.size;
-			await take(false, half, free());
-			if (busy(half).length > 0) await take(false, alone, free());
-			await take(true, half, Math.min(free(), half - reads()));
-			if (running.size === before || performance.now() - probedAt >= idleMs) await probe(at);
+			}
+			await take("shared", half, free());
+			if (busy(half).length > 0) await take("rest", alone, free());
+			await take("reads", half, Math.min(free(), half - reads()));
+			if (running.size === 0 || performance.now() - probedAt >= idleMs) await probe(at);
 			return running.size - before;
 		}
 
