@@ -79,6 +79,7 @@ const mostBlocked = 3;
  * | | it is a message | become what it is |
  * | | the contact has answered in words | send again, if `onReply` allows it |
  * | | it is in the queue | read again later |
+ * | | it is from a backup, and the contact may have declined it since | become `unknown` |
  * | | it has left the queue for `settleMs` | become `dropped` or `replaced` |
  *
  * @param match what the conversation shows; null if it is unknown or hidden, undefined if it was not read
@@ -120,7 +121,8 @@ function afterRestore(text: OutboxText, match: Match | null, rules: Rules, now: 
 	if (match.kind === "twice") return ended("unknown", "ambiguous");
 	// If the contact was asked for consent, then for a text that the service held, which may have been this one.
 	if (!match.since.some(({ templateName }) => templateName !== null)) return undefined;
-	return declineIn(match.since) ? unsent(text, "cancelled", "earlier_text_declined") : ended("unknown", "ambiguous");
+	if (declineIn(match.since)) return unsent(text, "cancelled", "earlier_text_declined");
+	return { ...ended("unknown", "ambiguous"), progress: { declinedAt: perhapsDeclined(match, 0, rules, now) } };
 }
 
 /** What becomes of a text that may not be sent now. */
@@ -178,6 +180,20 @@ function declinedSince(match: Match, heldAt: number, settleMs: number, now: numb
 	const after = messagesAfter(recent, heldAt, match.reading).length;
 	const tap = declineIn(recent.slice(0, Math.max(after, recent.findIndex(isTap) + 1)));
 	return tap && (atLatest(tap.createdAt, match.reading) || now);
+}
+
+/**
+ * When the contact tapped a button since a backup that knows nothing of it, if that may have been a decline although somebody has
+ * written since. After a consent the service sends the text at once.
+ */
+function perhapsDeclined(match: Match, heldAt: number, { settleMs }: Rules, now: number): number | undefined {
+	const since = messagesAfter(match.since, heldAt, match.reading);
+	const tap = since.findIndex(isTap);
+	const tappedAt = atLatest(since[tap]?.createdAt ?? null, match.reading);
+	const isConsent = since
+		.slice(0, Math.max(0, tap))
+		.some((message) => isText(message) && atLatest(message.createdAt, match.reading) - tappedAt < settleMs);
+	return tappedAt === 0 || isConsent || now - tappedAt < settleMs ? undefined : tappedAt;
 }
 
 /** The messages from a time on. One without a time has that of its newer neighbour. */
@@ -257,10 +273,13 @@ function ifGone(text: OutboxText, match: Match, rules: Rules, now: number): Chan
 const newlyHeld = { emptyAt: null, declinedAt: undefined, reads: 0, failures: 0 };
 
 /** The text is neither in the queue nor a message. It may be on its way from the one to the other. */
-function ifEmpty(text: OutboxText, match: Match, { settleMs }: Rules, now: number): Change {
+function ifEmpty(text: OutboxText, match: Match, rules: Rules, now: number): Change {
+	const { settleMs } = rules;
 	const heldAt = lastHeldAt(text);
 	// Somebody may write after a decline that a read has seen.
 	const { emptyAt, declinedAt = declinedSince(match, heldAt, settleMs, now) } = text.progress;
+	const perhapsAt = isRestored(text) && declinedAt === undefined && perhapsDeclined(match, heldAt, rules, now);
+	if (perhapsAt) return { ...ended("unknown", "ambiguous"), progress: { declinedAt: perhapsAt } };
 	const seen = { emptyAt: emptyAt ?? now, declinedAt };
 	if (now - seen.emptyAt < settleMs) return { nextAt: seen.emptyAt + settleMs, progress: { ...seen, failures: 0 } };
 	const reason = whyDropped(match, declinedAt);

@@ -389,6 +389,45 @@ describe("a backup that was restored", () => {
 		expect([declined.templates(), ignored.templates()]).toEqual([1, 1]);
 	});
 
+	describe.each(["waiting", "held"] as const)("a text that is %s in it", (state) => {
+		const enqueued = async (world: World) => {
+			world.sandbox.clock.advance({ hours: 25 });
+			await add(world, "first");
+			if (state === "held") await world.pass({ minutes: 1 });
+		};
+
+		test("was perhaps declined, although a colleague has written since: no marketing follows", async () => {
+			const world = await restored(enqueued, async (world) => {
+				await world.pass({ minutes: 1 });
+				world.sandbox.clock.advance({ minutes: 10 });
+				world.anna.declines();
+				world.sandbox.clock.advance({ minutes: 10 });
+				world.agency.staff.sends({ contact: world.anna, text: "Call me if you change your mind." });
+			});
+			await world.pass(3);
+			expect(await stateOf(world, "first")).toEqual(["unknown", "ambiguous"]);
+			await add(world, "offer", { purpose: "marketing" });
+			await add(world, "visit", { purpose: "notice" });
+			await world.pass(3);
+			expect(await stateOf(world, "offer")).toEqual(["cancelled", "earlier_text_declined"]);
+			expect(await stateOf(world, "visit")).toEqual(["sent", null]);
+			expect(world.texts()).not.toContain("first");
+		});
+
+		test("was displaced by a text of a colleague, which the contact has accepted: that is no decline", async () => {
+			const world = await restored(enqueued, async (world) => {
+				await world.pass({ minutes: 1 });
+				world.sandbox.clock.advance({ minutes: 10 });
+				world.agency.staff.sends({ contact: world.anna, text: "Are you still there?" });
+				world.anna.accepts();
+			});
+			await world.pass(3);
+			await add(world, "offer", { purpose: "marketing" });
+			await world.pass(3);
+			expect(await stateOf(world, "offer")).toEqual(["sent", null]);
+		});
+	});
+
 	test("an opt-out since then cancels", async () => {
 		const world = await restored(
 			(world) => add(world, "first", { notBefore: new Date(world.sandbox.clock.now().getTime() + hour) }),
