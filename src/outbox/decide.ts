@@ -163,7 +163,7 @@ function ifDeclinedBehind(text: OutboxText, match: Match | null, { settleMs }: R
 	const declinedAt = text.progress.declinedAt ?? (match && declinedSince(match, seenAt, settleMs, now));
 	if (!declinedAt || declinedAt < text.createdAt) return undefined;
 	// It may be the text itself, which the contact has accepted.
-	if (match && messagesAfter(byOthers(match), seenAt, match.reading).some(isText)) return undefined;
+	if (match && messagesAfter(byOthers(match), seenAt).some(isText)) return undefined;
 	const emptyAt = text.progress.emptyAt ?? now;
 	if (now - emptyAt < settleMs) return { nextAt: emptyAt + settleMs, progress: { emptyAt, declinedAt, failures: 0 } };
 	return { ...unsent(text, "cancelled", "earlier_text_declined"), progress: { declinedAt } };
@@ -172,12 +172,12 @@ function ifDeclinedBehind(text: OutboxText, match: Match | null, { settleMs }: R
 /**
  * When the contact declined what the service held, if they did.
  *
- * @param heldAt when the service was last known to hold it
+ * @param heldAt when the service was last known to hold it, by its clock
  */
 function declinedSince(match: Match, heldAt: number, settleMs: number, now: number): number | undefined {
 	// It stays in the queue for a while after a tap.
-	const recent = messagesAfter(match.since, heldAt - settleMs, match.reading);
-	const after = messagesAfter(recent, heldAt, match.reading).length;
+	const recent = messagesAfter(match.since, heldAt - settleMs);
+	const after = messagesAfter(recent, heldAt).length;
 	const tap = declineIn(recent.slice(0, Math.max(after, recent.findIndex(isTap) + 1)));
 	return tap && (atLatest(tap.createdAt, match.reading) || now);
 }
@@ -187,7 +187,7 @@ function declinedSince(match: Match, heldAt: number, settleMs: number, now: numb
  * written since. After a consent the service sends the text at once.
  */
 function perhapsDeclined(match: Match, heldAt: number, { settleMs }: Rules, now: number): number | undefined {
-	const since = messagesAfter(match.since, heldAt, match.reading);
+	const since = messagesAfter(match.since, heldAt);
 	const tap = since.findIndex(isTap);
 	const tappedAt = atLatest(since[tap]?.createdAt ?? null, match.reading);
 	const isConsent = since
@@ -196,9 +196,9 @@ function perhapsDeclined(match: Match, heldAt: number, { settleMs }: Rules, now:
 	return tappedAt === 0 || isConsent || now - tappedAt < settleMs ? undefined : tappedAt;
 }
 
-/** The messages from a time on. One without a time has that of its newer neighbour. */
-function messagesAfter(messages: readonly Message[], from: number, reading: Reading): Message[] {
-	const end = messages.findIndex(({ createdAt }) => createdAt !== null && atLatest(createdAt, reading) < from);
+/** The messages from a time of the service on. One without a time has that of its newer neighbour. */
+function messagesAfter(messages: readonly Message[], from: number): Message[] {
+	const end = messages.findIndex(({ createdAt }) => createdAt !== null && timeOf(createdAt) < from);
 	return end < 0 ? [...messages] : messages.slice(0, end);
 }
 
@@ -283,14 +283,14 @@ function ifEmpty(text: OutboxText, match: Match, rules: Rules, now: number): Cha
 	const seen = { emptyAt: emptyAt ?? now, declinedAt };
 	if (now - seen.emptyAt < settleMs) return { nextAt: seen.emptyAt + settleMs, progress: { ...seen, failures: 0 } };
 	const reason = whyDropped(match, declinedAt);
-	const hasTapped = messagesAfter(match.since, heldAt - settleMs, match.reading).some(isTap);
+	const hasTapped = messagesAfter(match.since, heldAt - settleMs).some(isTap);
 	const mayBeDeclined = reason === "displaced" && hasTapped ? true : undefined;
 	return { ...ended("dropped", reason), progress: { ...seen, mayBeDeclined } };
 }
 
-/** When the service was last known to hold the text: by a read, or by its answer. */
-function lastHeldAt({ progress: { seenAt = 0, requests } }: OutboxText): number {
-	return Math.max(seenAt, requests[lastHeld(requests)]?.at ?? 0);
+/** When the service was last known to hold the text, by its clock. Rows of 0.2 know when it was requested, by that of the outbox. */
+function lastHeldAt({ progress: { seenAt, requests } }: OutboxText): number {
+	return seenAt ?? requests[lastHeld(requests)]?.at ?? 0;
 }
 
 /** When the service dropped a text that got no answer, as far as that is known. */

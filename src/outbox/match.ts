@@ -42,6 +42,12 @@ export function aheadRange(aheadMs: number): [leastMs: number, mostMs: number] {
 /** The `Date` header has whole seconds. */
 const sameClockMs = 1_000;
 
+/** By how much the clock of the outbox is ahead of the service's. A sandbox has a clock of its own, which may not run. */
+export function aheadBy(at: number | undefined, shown: number | undefined): number {
+	const difference = at && shown ? at - shown : 0;
+	return Math.abs(difference) < sameClockMs ? 0 : difference;
+}
+
 /**
  * One `conversations.get`, and older pages until one has a message from before `since`, or one that `seek` accepts.
  * Undefined for a 404.
@@ -78,9 +84,7 @@ export async function readConversation(
 	// The newest stamp may tell the part of the second that the header leaves out.
 	const shown = date && Math.min(Math.max(date, newestTime({ conversation, messages })), date + sameClockMs - 1);
 	const at = clock?.();
-	const difference = at && shown ? at - shown : 0;
-	// A sandbox has a clock of its own, which may not run.
-	const aheadMs = Math.abs(difference) < sameClockMs ? 0 : difference;
+	const aheadMs = aheadBy(at, shown);
 	const reading = { conversation, messages, date, aheadMs, at };
 	const start = typeof since === "number" ? since : since(date, aheadMs);
 	const isEnd = (message: Message): boolean => seek?.(message) || Date.parse(message.createdAt ?? "") < start;

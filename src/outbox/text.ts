@@ -154,7 +154,7 @@ export interface Progress {
 	mayBeDeclined?: true | undefined;
 	/** What the summary of the conversation showed when it was read last, and when; absent unless the text waits for the service's queue. */
 	watched?: Watched | undefined;
-	/** When a read last showed the text in the service's queue, or the one it waits behind, in milliseconds. */
+	/** When the service was last known to hold the text, or the one it waits behind, by the service's clock, in milliseconds. */
 	seenAt?: number | undefined;
 	/** Since when the service's queue has been seen empty, in milliseconds. */
 	emptyAt: number | null;

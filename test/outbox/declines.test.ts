@@ -1,7 +1,7 @@
 // When a contact has declined, and when it only looks like that.
 import { createClient } from "messaging-conversations";
 import { createOutbox, type OutboxOptions } from "messaging-conversations/outbox";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { newText } from "./store-suite.ts";
 import { add, createWorld, stateOf } from "./world.ts";
 
@@ -17,7 +17,40 @@ function createClosed(options: Partial<OutboxOptions> = {}) {
 const declined = ["cancelled", "earlier_text_declined"];
 const unanswered = ["cancelled", "earlier_text_unanswered"];
 
+afterEach(() => void vi.useRealTimers());
+
 describe("a decline", () => {
+	test.each([
+		["a minute and a half fast", "right", 90, 0],
+		["five minutes fast", "right", 300, 0],
+		["right", "five minutes slow", 0, -300],
+		["five minutes fast", "five minutes slow", 300, -300],
+	])(
+		"is one if the clock of the machine that sent is %s and that of the one that reads is %s",
+		async (...[, , sent, read]) => {
+			const world = createClosed({ now: undefined });
+			const { anna, sandbox, outbox, restart } = world;
+			const setClock = (seconds: number) =>
+				vi.useFakeTimers({ toFake: ["Date"], now: sandbox.clock.now().getTime() + seconds * 1_000 });
+			setClock(sent);
+			await add(world, "first");
+			await outbox.drain();
+			expect(await stateOf(world, "first")).toEqual(["held", null]);
+			sandbox.clock.advance({ ms: 2_000 });
+			anna.declines();
+			const other = restart();
+			for (let minute = 0; minute < 20; minute++) {
+				sandbox.clock.advance({ minutes: 1 });
+				setClock(read);
+				await other.drain();
+			}
+			expect(await stateOf(world, "first")).toEqual(["dropped", "declined"]);
+			await add(world, "offer", { purpose: "marketing" });
+			await other.drain();
+			expect(await stateOf(world, "offer")).toEqual(declined);
+		},
+	);
+
 	test.each(["visible", "hidden", "hidden, and the worker starts again"])(
 		"ends marketing until the contact writes words, while the conversation is %s",
 		async (how) => {

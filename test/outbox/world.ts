@@ -76,7 +76,11 @@ export function createWorld({ policy, ...options }: Partial<OutboxOptions> & Pic
 export type World = ReturnType<typeof createWorld>;
 
 /** Enqueues a text to Anna, whose words are its id. */
-export function add({ outbox, agency, anna }: World, id: string, rest: Partial<EnqueuedText> = {}) {
+export function add(
+	{ outbox, agency, anna }: Pick<World, "outbox" | "agency" | "anna">,
+	id: string,
+	rest: Partial<EnqueuedText> = {},
+) {
 	return outbox.enqueue({ id, agencyId: agency.id, to: anna.phoneNumber, body: id, ...rest });
 }
 

@@ -1,7 +1,7 @@
 /*
  * Sends a text: asks whether it may go now, stores that its request begins, makes it, and stores how it ended.
  */
-import type { OutgoingMessage, PartnerError, Sent } from "messaging-conversations";
+import type { Answered, OutgoingMessage, PartnerError, Sent } from "messaging-conversations";
 import { baselineOf } from "../baseline.ts";
 import {
 	asMessage,
@@ -15,7 +15,7 @@ import {
 	whileWaiting,
 	withEnd,
 } from "../decide.ts";
-import type { Match } from "../match.ts";
+import { aheadBy, type Match, timeOf } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
 import { type Change, type OutboxText, operationIdOf, storableId } from "../text.ts";
 import type { QueueContext } from "./context.ts";
@@ -112,13 +112,14 @@ export async function request(
 	const result = await options.client
 		.agency(text.agencyId)
 		.messages.send(message, call)
-		.result()
-		.catch((thrown: unknown) => ({ ok: false as const, error: failureOf(thrown, "messages.send") }));
-	if (result.ok) {
-		context.gateway.sent(text);
-	}
+		.withResponse()
+		.then(
+			(answered) => ({ ok: true as const, ...answered }),
+			(thrown: unknown) => ({ ok: false as const, error: failureOf(thrown, "messages.send") }),
+		);
+	if (result.ok) context.gateway.sent(text);
 	const after = result.ok
-		? afterSend(begun, result.data, options)
+		? afterSend(begun, result, options)
 		: await afterError(context, begun, result.error, grounds, signal);
 	const done = await writeEnd(context, begun, after);
 	if (result.ok) await context.pauses.passed(text, "send");
@@ -163,11 +164,12 @@ async function messageOf(text: OutboxText): Promise<OutgoingMessage> {
 	};
 }
 
-function afterSend(text: OutboxText, sent: Sent, options: CheckedOptions): Change {
+function afterSend(text: OutboxText, { data: sent, response }: Answered<Sent>, options: CheckedOptions): Change {
 	const now = options.now();
 	if (!sent.queued) return asMessage(sent.messageId, "sent", options, now);
 	const requests = withEnd(text.progress.requests, "held");
-	const progress = { requests, emptyAt: null, reads: 0, failures: 0, error: null };
+	const aheadMs = options.isClockGiven ? 0 : aheadBy(now, timeOf(response.headers.get("date")));
+	const progress = { requests, seenAt: now - aheadMs, emptyAt: null, reads: 0, failures: 0, error: null };
 	return { state: "held", queueId: storableId(sent.queueId), nextAt: now + readMs(options, 0), progress };
 }
 

@@ -448,7 +448,13 @@ export class World {
 				},
 			},
 			messages: {
-				send: (message: { body: string }, call: Call) => ({ result: () => send(message, call) }),
+				send: (message: { body: string }, call: Call) => ({
+					async withResponse() {
+						const { ok, data, error } = await send(message, call);
+						if (!ok) throw error;
+						return { data, response: { headers: new Headers() } };
+					},
+				}),
 			},
 		});
 		return { agency, defaultCountry: "GB" } as unknown as Client;
