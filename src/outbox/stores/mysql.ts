@@ -135,8 +135,9 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 		removeQueues: `delete from ${queues} where ${ofNumber} and not exists (select 1 from ${texts} t
 			where t.recipient = ${queues}.recipient and t.agency_id = ${queues}.agency_id and t.next_at is not null)`,
 		turns: (what, without, limit) => {
-			const isDue = (band: number): string => `exists (select 1 from ${queues} q force index (turn)
-				where q.agency_id = a.agency_id and band = ${band} and due_at <= $1 and ${isFree})`;
+			// MariaDB makes a table of all queues that fit from an `exists`.
+			const isDue = (band: number): string => `(select 1 from ${queues} q force index (turn)
+				where q.agency_id = a.agency_id and band = ${band} and due_at <= $1 and ${isFree} limit 1) is not null`;
 			const isHealthy = `and failures = 0
 				and not exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.failures > 0)`;
 			const isSuspended = `(a.suspended_since is not null
