@@ -4,7 +4,7 @@ import { sleep } from "../shared/sleep.ts";
 import type { AgencyChange, AgencyPoll, WatchAgenciesOptions } from "./agencies.ts";
 import type { Budget, PollBudget } from "./budget.ts";
 import { encode, memoryFrom } from "./checkpoint.ts";
-import { type Feed, type FeedSettings, forgetIn, pollOnce } from "./feed.ts";
+import { type Feed, type FeedSettings, forgetIn, oneByOne, pollOnce } from "./feed.ts";
 import { ofCaller, refuse } from "./input.ts";
 import { type Change, forget, type Memory, never } from "./memory.ts";
 import { poll } from "./poll.ts";
@@ -141,7 +141,7 @@ export function startAgencyLoop<Tx>(
 
 	/** Passes the changes of a poll to the loop, until it is left. */
 	async function deliverAll(feed: Feed, stop: AbortSignal, counts: { changes: number }): Promise<void> {
-		for await (const change of pollOnce(feed, stop, poll)) {
+		for await (const change of oneByOne(pollOnce(feed, 1, stop, poll))) {
 			const isOver = (): boolean => stop.aborted || feed.forgotten.has(change.phoneNumber);
 			isSaved = false;
 			const isDelivered = await fleet.deliver(withPosition(feed, change), isOver);

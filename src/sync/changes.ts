@@ -1,9 +1,7 @@
 import type { AgencyClient } from "messaging-conversations";
 import { ownFields } from "../shared/validation.ts";
 import { type ChangeFeed, type FeedOptions, openFeed, pollOnce, publicFeed } from "./feed.ts";
-import type { Change } from "./memory.ts";
 import { poll } from "./poll.ts";
-import { abandoning } from "./signal.ts";
 
 /** Options of {@link changes}. */
 export type ChangesOptions = FeedOptions;
@@ -40,9 +38,8 @@ export type ChangesOptions = FeedOptions;
 export function changes(agency: AgencyClient, options: ChangesOptions): ChangeFeed {
 	const feed = openFeed("changes", agency, options, []);
 	const { signal } = ownFields(options, ["signal"]);
-	async function* polled(signal: AbortSignal): AsyncGenerator<Change, void, undefined> {
-		yield* pollOnce(feed, signal, poll);
+	return publicFeed(feed, signal, async function* (stop, size) {
+		yield* pollOnce(feed, size, stop, poll);
 		for (const { error } of feed.failures) throw error;
-	}
-	return publicFeed(feed, () => abandoning(signal, polled));
+	});
 }

@@ -3,7 +3,7 @@ import { longestTimerMs } from "../shared/sleep.ts";
 import { fieldsProblem, isAbortSignal, isWhole, ownFields } from "../shared/validation.ts";
 
 /** The functions of this entry that refuse bad input. */
-export type SyncFunction = "changes" | "watch" | "watchAgencies" | "reconcile" | "fingerprintOf" | "forget";
+export type SyncFunction = "changes" | "watch" | "watchAgencies" | "reconcile" | "fingerprintOf" | "forget" | "batches";
 
 /** Throws `PartnerInvalidInput`. */
 export function refuse(operation: SyncFunction, field: string, rule: string): never {

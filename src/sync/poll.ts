@@ -5,15 +5,15 @@ import { planPoll, planStatuses } from "./plan.ts";
 import { isSkipped } from "./read.ts";
 
 /** One poll: plans what to read, delivers it, oldest change first, and remembers what was delivered. */
-export async function* poll(feed: Feed): AsyncGenerator<Change, void, undefined> {
+export async function* poll(feed: Feed, size: number): AsyncGenerator<Change[], void, undefined> {
 	await forgetSkipped(feed);
-	yield* deliver(feed, await planPoll(feed));
-	yield* pollStatuses(feed);
+	yield* deliver(feed, await planPoll(feed), size);
+	yield* pollStatuses(feed, size);
 }
 
 /** The part of a poll that reads conversations with a message whose status or files are due. */
-export async function* pollStatuses(feed: Feed): AsyncGenerator<Change, void, undefined> {
-	yield* deliverStatuses(feed, planStatuses(feed));
+export async function* pollStatuses(feed: Feed, size: number): AsyncGenerator<Change[], void, undefined> {
+	yield* deliverStatuses(feed, planStatuses(feed), size);
 }
 
 /** Removes the numbers of contacts that the caller skips by now. */

@@ -6,7 +6,6 @@ import { nextDueAt } from "./followed.ts";
 import { checkFunction, pausesFrom } from "./input.ts";
 import { type Change, never } from "./memory.ts";
 import { poll, pollStatuses } from "./poll.ts";
-import { abandoning } from "./signal.ts";
 
 /** Options of {@link watch}. */
 export interface WatchOptions extends FeedOptions {
@@ -70,7 +69,7 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 	/** Ends the pause that comes or is under way, so that the next poll begins at once. */
 	let nudged = new AbortController();
 
-	async function* polls(stop: AbortSignal): AsyncGenerator<Change, void, undefined> {
+	async function* polls(stop: AbortSignal, size: number): AsyncGenerator<Change[], void, undefined> {
 		stop.addEventListener("abort", () => nudged.abort());
 		let pauseMs = minMs;
 		let wasAtOnce = false;
@@ -83,9 +82,9 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 			const errors: PartnerError[] = [];
 			try {
 				let found = false;
-				for await (const change of pollOnce(feed, stop, isPoll ? poll : pollStatuses)) {
+				for await (const batch of pollOnce(feed, size, stop, isPoll ? poll : pollStatuses)) {
 					found = true;
-					yield change;
+					yield batch;
 				}
 				unauthorizedSince = undefined;
 				// A poll of several pages may have taken long; a second one in a row says how busy the agency is.
@@ -116,8 +115,5 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 		}
 	}
 
-	return Object.assign(
-		publicFeed(feed, () => abandoning(signal, polls)),
-		{ nudge: () => nudged.abort() },
-	);
+	return Object.assign(publicFeed(feed, signal, polls), { nudge: () => nudged.abort() });
 }

@@ -1,6 +1,6 @@
 /* Random histories of a service, and a CRM that mirrors it by a feed, whose loop throws and whose process dies now and then. */
 import { createClient } from "messaging-conversations";
-import { type ChangeFeed, type ChangesOptions, changes } from "messaging-conversations/sync";
+import { type Change, type ChangeFeed, type ChangesOptions, changes } from "messaging-conversations/sync";
 import { pick, randomFrom } from "../faults/random.ts";
 import { bodyMark, createModel, cursorMark, type Kind, type Model, type ModelMessage, type Passed } from "./model.ts";
 
@@ -121,6 +121,8 @@ export interface HistoryOptions {
 	 * or it is killed.
 	 */
 	crm: (typeof crms)[number];
+	/** How many changes the CRM stores at once: by default one in every other history, and else by chance up to 12. */
+	size?: number;
 	options?: Partial<ChangesOptions>;
 	/** In place of the feed under test. */
 	feed?: typeof changes;
@@ -133,6 +135,16 @@ export const crms = [
 	"killed in one transaction",
 	"killed between two",
 ] as const;
+
+function sizeBy(seed: number): number {
+	const random = randomFrom(-seed);
+	return random() < 0.5 ? 1 : 2 + Math.floor(random() * 11);
+}
+
+/** The plain loop over a feed. */
+async function* singly(feed: ChangeFeed): AsyncGenerator<Change[]> {
+	for await (const change of feed) yield [change];
+}
 
 /** What the body of the loop throws. Its transaction is rolled back. */
 class LoopError extends Error {}
@@ -240,7 +252,14 @@ export async function playHistory(options: HistoryOptions): Promise<Findings> {
 	}
 }
 
-async function play({ kind, seed, crm, options, feed = changes }: HistoryOptions): Promise<Findings> {
+async function play({
+	kind,
+	seed,
+	crm,
+	size = sizeBy(seed),
+	options,
+	feed = changes,
+}: HistoryOptions): Promise<Findings> {
 	const random = randomFrom(seed);
 	const model = createModel(kind, random);
 	// The feed's local clock is that of the history.
@@ -317,35 +336,23 @@ async function play({ kind, seed, crm, options, feed = changes }: HistoryOptions
 			}
 		};
 		try {
-			for await (const { conversation, messages: fresh } of opened) {
-				if (mayDie && crm === "throws in one transaction" && random() < 0.15) throw new LoopError();
-				changed++;
-				const dies = mayDie && random() < 0.08;
-				// In the middle of a transaction: nothing of it is stored.
-				if (dies && crm === "killed in one transaction" && random() < 0.5) return { changed, failed: true };
-				summaries.set(conversation.summary.phoneNumber, conversation.summary);
-				let last = Number.NEGATIVE_INFINITY;
-				if (erased.has(conversation.summary.phoneNumber)) findings.unerased++;
+			for await (const batch of size === 1 ? singly(opened) : opened.batches(size)) {
+				for (const { phoneNumber } of batch) if (erased.has(phoneNumber)) findings.unerased++;
 				// Erased while its poll runs: the feed forgets it, and skips it from now on.
 				if (erases && mayDie && random() < 0.03) {
 					const { phoneNumber } = pick(random, model.conversations);
 					erased.add(phoneNumber);
 					opened.forget(phoneNumber);
 				}
-				for (const { id, body, createdAt, mediaStored } of fresh) {
-					// A photo that is stored later brings its message again.
-					if (mediaStored && stored.has(id)) copied.add(id);
-					else stored.set(id, (stored.get(id) ?? 0) + 1);
-					if (mediaStored) copied.add(id);
-					if (before.has(id)) findings.early++;
-					// By their numbers if the service's clock was set back.
-					const time = setsBack ? Number(body?.replace(/\D/g, "")) : Date.parse(createdAt ?? "");
-					const at = createdAt === null ? last : time;
-					if (at < last) findings.disordered++;
-					last = at;
-				}
+				if (mayDie && crm === "throws in one transaction" && random() < 0.15) throw new LoopError();
+				changed += batch.length;
+				const dies = mayDie && random() < 0.08;
+				// In the middle of a transaction: nothing of it is stored.
+				if (dies && crm === "killed in one transaction" && random() < 0.5) return { changed, failed: true };
+				for (const change of batch) store(change);
 				if (dies && crm === "killed between two") {
-					for (const { id } of fresh) uncovered.set(id, (uncovered.get(id) ?? 0) + 1);
+					for (const { id } of batch.flatMap(({ messages }) => messages))
+						uncovered.set(id, (uncovered.get(id) ?? 0) + 1);
 					return { changed, failed: true };
 				}
 				note(opened.checkpoint);
@@ -368,6 +375,23 @@ async function play({ kind, seed, crm, options, feed = changes }: HistoryOptions
 			return { changed, failed: true };
 		} finally {
 			endLoop();
+		}
+	}
+
+	function store({ phoneNumber, conversation, messages }: Change): void {
+		summaries.set(phoneNumber, conversation.summary);
+		let last = Number.NEGATIVE_INFINITY;
+		for (const { id, body, createdAt, mediaStored } of messages) {
+			// A photo that is stored later brings its message again.
+			if (mediaStored && stored.has(id)) copied.add(id);
+			else stored.set(id, (stored.get(id) ?? 0) + 1);
+			if (mediaStored) copied.add(id);
+			if (before.has(id)) findings.early++;
+			// By their numbers if the service's clock was set back.
+			const time = setsBack ? Number(body?.replace(/\D/g, "")) : Date.parse(createdAt ?? "");
+			const at = createdAt === null ? last : time;
+			if (at < last) findings.disordered++;
+			last = at;
 		}
 	}
 
