@@ -101,6 +101,11 @@ const refused: [name: string, run: () => unknown, field: string][] = [
 	["an onError that is null", () => call(watch, agency, { since: "now", onError: null }), "onError"],
 	["nothing stored", () => call(reconcile, agency, {}), "stored"],
 	["stored text", () => call(reconcile, agency, { stored: "+32470123456" }), "stored"],
+	...[0, -1, 1.5, 10_001, Number.NaN, "100", undefined].map((size): [string, () => unknown, string] => [
+		`batches of ${size}`,
+		() => call(changes(agency, { since: "now" }).batches, size),
+		"size",
+	]),
 	["a fingerprint of nothing", () => call(fingerprintOf, null), "conversation"],
 	["a fingerprint of a message", () => call(fingerprintOf, { id: 1, body: "Hello" }), "conversation"],
 ];

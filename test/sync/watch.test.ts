@@ -168,6 +168,29 @@ test("a 401 pauses, onError hears of it, and a key that works again continues wi
 	expect(delivered).toMatchObject([{ phoneNumber: anna, messages: [{ body: "Hello?" }] }]);
 });
 
+test("a read that hangs when a poll ends with an error does not outlast the poll", async () => {
+	const sandbox = createSandbox();
+	for (const phone of [anna, bert]) sandbox.agency().contact(phone).writes("Hello?");
+	let reads = 0;
+	let hanging: AbortSignal | null | undefined;
+	const fetch: typeof globalThis.fetch = (input, init) => {
+		if (!/conversations\/./.test(String(input)) || reads++ === 0) return sandbox.fetch(input, init);
+		hanging = init?.signal;
+		return new Promise((_, reject) => hanging?.addEventListener("abort", () => reject(hanging?.reason)));
+	};
+	sandbox.faults.add({ operation: "conversations.get", times: 1, effect: { status: 401 } });
+	const agency = createClient({ ...sandbox.connection, fetch, retry: false }).agency(sandbox.agency().id);
+	const tags: string[] = [];
+	const stop = new AbortController();
+	const { signal } = stop;
+	const feed = watch(agency, { since: "beginning", signal, onError: ({ _tag }) => tags.push(_tag) });
+	const next = feed[Symbol.asyncIterator]().next();
+	await vi.advanceTimersByTimeAsync(second);
+	expect([tags, hanging?.aborted]).toEqual([["PartnerUnauthorized"], true]);
+	stop.abort();
+	await next;
+});
+
 test("a 401 in the middle of the reads, and one of a status, pause too", async () => {
 	const tags: string[] = [];
 	const { sandbox, agency, client, feed, delivered, pass } = open({
