@@ -100,6 +100,7 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		"outbox-options",
 		`| \`lookbackMs\` | \`changes\`, \`watch\` | ${grouped(from("sync/feed.ts", "lookbackMs"))} |`,
 		`| \`minMs\`, \`maxMs\` | \`watch\` | ${grouped(minMs)}, ${grouped(maxMs)} |`,
+		`yields 1 to ${grouped(at("sync/feed.ts", /"size", size, 1, (\w+)\)/))} changes at once`,
 		`| \`concurrency\` | all | ${from("sync/feed.ts", "concurrency")} |`,
 		`| \`maxAgeMs\` | ${from("outbox/options.ts", "defaultMaxAgeMs") / hour} hours |`,
 		`| \`settleMs\` | ${grouped(settleMs)} |`,

@@ -24,6 +24,8 @@ export async function trySync(agency: AgencyClient, phone: string, { writes }: C
 	check("as the client reads it", found[0]?.phoneNumber === phone && found[0].conversation.summary.totalMessages > 1);
 	const quiet = await collect(changes(agency, { since: next.checkpoint }));
 	check("its checkpoint has been there", quiet.length === 0);
+	const batches = await collect(changes(agency, { since: start.checkpoint }).batches(10));
+	check("a batch has it too", batches.length === 1 && bodies(batches.flat()) === "One more thing");
 
 	await writes(phone, "And another");
 	const seen: Change[] = [];
