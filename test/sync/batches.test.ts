@@ -221,6 +221,18 @@ test("a contact that is forgotten while a batch is read does not come with it", 
 	expect((await opened.poll()).changes).toEqual([]);
 });
 
+test("a batch whose only contact is forgotten while it is read does not come", async () => {
+	const opened = open(2);
+	const [erased, last] = [0, 1].map((index) => opened.contact(index).phoneNumber);
+	const skip = (phoneNumber: string): boolean => {
+		if (phoneNumber === last) feed.forget(erased ?? "");
+		return phoneNumber === last;
+	};
+	const feed = changes(opened.agency, { since: "beginning", skip, concurrency: 1 });
+	expect(await collect(feed, 100)).toEqual([]);
+	expect(feed.remaining).toBe(0);
+});
+
 test("a contact that is skipped within a batch that comes again is asked about again", async () => {
 	const opened = open(5);
 	const { contact, model } = opened;
