@@ -27,7 +27,10 @@ const lateMs = 20;
 const firstRequests = 10;
 /** The part of the requests that all backlogs together have while others want more than there is. */
 const partOfBacklogs = 1 / 5;
-/** An agency goes before those that are in time once it has waited for so many times its pause, or so many times `maxMs`. */
+/**
+ * An agency goes before those that are in time once it has waited for so many times its pause, or so many times `maxMs`. By
+ * `maxMs` alone all quiet agencies that are late would go before an active one.
+ */
 const patience = { ofPause: 1.6, ofMax: 1.12 };
 /** Quiet agencies are polled in time if that takes no more than this part of the requests. */
 const partOfQuiet = 0.7;
