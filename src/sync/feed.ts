@@ -81,7 +81,7 @@ export interface ChangeFeed extends AsyncIterable<Change> {
 	 * error, the checkpoint moves back to before the current change. The next loop over this feed delivers it again.
 	 *
 	 * Opaque text of about 170 bytes for each conversation with messages in the lookback. It holds their phone numbers and no
-	 * message text.
+	 * message text. Where these are thousands, store one for each of the `batches`.
 	 */
 	readonly checkpoint: string;
 	/**
