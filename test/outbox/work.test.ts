@@ -261,8 +261,19 @@ test("observe without an agency adds one job, whichever the agencies of the cont
 	expect(jobs).toHaveLength(1);
 });
 
-test("what was sent is followed in the same run, after the text that has come meanwhile", async () => {
-	const { anna, sandbox, outbox, enqueue, state } = createWorld({ followMs: [60_000, 3_600_000] });
+test.each([0, 30])("what was sent is followed in the same run, if a claim takes %d ms", async (ms) => {
+	const store = memoryStore();
+	const { anna, sandbox, outbox, enqueue, state } = createWorld({
+		followMs: [60_000, 3_600_000],
+		store: {
+			...store,
+			async claim(options) {
+				const leases = await store.claim(options);
+				await new Promise((resolve) => setTimeout(resolve, ms));
+				return leases;
+			},
+		},
+	});
 	await enqueue("Yes, it is free.");
 	await outbox.drain();
 	expect(await state("note-1")).toBe("sent");

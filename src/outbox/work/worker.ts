@@ -208,7 +208,8 @@ export function createLoop({ store, step, now, concurrency, leaseMs, suspended }
 				}
 				const count = await claim(at);
 				if (count > 0 && running.size < concurrency) continue;
-				if (running.size === 0 && !forever) break;
+				// A step that ended meanwhile may have made something due that this claim has not seen.
+				if (running.size === 0 && !forever && !isAwake) break;
 				// At most until something is stored or a step ends.
 				waiting = new AbortController();
 				if (!isAwake) await sleep(idleMs, [signal, waiting.signal]);
