@@ -181,7 +181,7 @@ export type Limit =
 	| "shown later"
 	/** Lost: it was there when a feed began with now. */
 	| "before now"
-	/** Twice: the change was stored and its checkpoint was not. */
+	/** Twice, or a summary is an old one: the change was stored and its checkpoint was not. */
 	| "stored in two steps"
 	/** Twice: a poll was interrupted, and a message of the conversation has no time. */
 	| "without a time"
@@ -290,6 +290,8 @@ async function play({
 	const stored = new Map<number, number>();
 	/** How many times a message was stored without the checkpoint that covers it. */
 	const uncovered = new Map<number, number>();
+	/** The contacts whose latest summary was stored without it. */
+	const loose = new Set<string>();
 	const copied = new Set<number>();
 	const summaries = new Map<string, unknown>();
 	const findings: Findings = {
@@ -351,6 +353,7 @@ async function play({
 				if (dies && crm === "killed in one transaction" && random() < 0.5) return { changed, failed: true };
 				for (const change of batch) store(change);
 				if (dies && crm === "killed between two") {
+					for (const { phoneNumber } of batch) loose.add(phoneNumber);
 					for (const { id } of batch.flatMap(({ messages }) => messages))
 						uncovered.set(id, (uncovered.get(id) ?? 0) + 1);
 					return { changed, failed: true };
@@ -380,6 +383,7 @@ async function play({
 
 	function store({ phoneNumber, conversation, messages }: Change): void {
 		summaries.set(phoneNumber, conversation.summary);
+		loose.delete(phoneNumber);
 		let last = Number.NEGATIVE_INFINITY;
 		for (const { id, body, createdAt, mediaStored } of messages) {
 			// A photo that is stored later brings its message again.
@@ -453,7 +457,9 @@ async function play({
 		const row = model.rows().find(({ phoneNumber }) => phoneNumber === conversation.phoneNumber);
 		const isKnown = isWhole && beganAt === Number.NEGATIVE_INFINITY && !erased.has(conversation.phoneNumber);
 		const isTrue = !row || !isKnown || JSON.stringify(summaries.get(row.phoneNumber)) === JSON.stringify(row);
-		if (!isTrue) findings.untrue++;
+		// A copy that lags behind has shown an older one, and the checkpoint does not know that it was stored.
+		if (!isTrue && loose.has(conversation.phoneNumber)) excuse("stored in two steps");
+		else if (!isTrue) findings.untrue++;
 	}
 	// A list that breaks off begins the feed for the conversations that it has shown.
 	if (!isCalm) {
