@@ -16,6 +16,7 @@ import {
 	isWords,
 	type Match,
 	type Reading,
+	slackMs,
 	timeOf,
 } from "./match.ts";
 import { type OnHeld, policies, purposeOf } from "./policy/purpose.ts";
@@ -121,8 +122,9 @@ function afterRestore(text: OutboxText, match: Match | null, rules: Rules, now: 
 	if (match.kind === "twice") return ended("unknown", "ambiguous");
 	// If the contact was asked for consent, then for a text that the service held, which may have been this one.
 	if (!match.since.some(({ templateName }) => templateName !== null)) return undefined;
-	if (declineIn(match.since)) return unsent(text, "cancelled", "earlier_text_declined");
-	return { ...ended("unknown", "ambiguous"), progress: { declinedAt: perhapsDeclined(match, 0, rules, now) } };
+	const tap = declineIn(match.since);
+	const progress = { declinedAt: tap ? atLatest(tap.createdAt, match.reading) || now : perhapsDeclined(match, 0, now) };
+	return { ...(tap ? unsent(text, "cancelled", "earlier_text_declined") : ended("unknown", "ambiguous")), progress };
 }
 
 /** What becomes of a text that may not be sent now. */
@@ -186,14 +188,14 @@ function declinedSince(match: Match, heldAt: number, settleMs: number, now: numb
  * When the contact tapped a button since a backup that knows nothing of it, if that may have been a decline although somebody has
  * written since. After a consent the service sends the text at once.
  */
-function perhapsDeclined(match: Match, heldAt: number, { settleMs }: Rules, now: number): number | undefined {
+function perhapsDeclined(match: Match, heldAt: number, now: number): number | undefined {
 	const since = messagesAfter(match.since, heldAt);
-	const tap = since.findIndex(isTap);
-	const tappedAt = atLatest(since[tap]?.createdAt ?? null, match.reading);
-	const isConsent = since
-		.slice(0, Math.max(0, tap))
-		.some((message) => isText(message) && atLatest(message.createdAt, match.reading) - tappedAt < settleMs);
-	return tappedAt === 0 || isConsent || now - tappedAt < settleMs ? undefined : tappedAt;
+	const isConsent = ({ createdAt }: Message, at: number): boolean =>
+		since
+			.slice(0, at)
+			.some((message) => isText(message) && Math.abs(timeOf(message.createdAt) - timeOf(createdAt)) < slackMs);
+	const tap = since.find((message, at) => isTap(message) && !isConsent(message, at));
+	return tap && (atLatest(tap.createdAt, match.reading) || now);
 }
 
 /** The messages from a time of the service on. One without a time has that of its newer neighbour. */
@@ -278,7 +280,7 @@ function ifEmpty(text: OutboxText, match: Match, rules: Rules, now: number): Cha
 	const heldAt = lastHeldAt(text);
 	// Somebody may write after a decline that a read has seen.
 	const { emptyAt, declinedAt = declinedSince(match, heldAt, settleMs, now) } = text.progress;
-	const perhapsAt = isRestored(text) && declinedAt === undefined && perhapsDeclined(match, heldAt, rules, now);
+	const perhapsAt = isRestored(text) && declinedAt === undefined && perhapsDeclined(match, heldAt, now);
 	if (perhapsAt) return { ...ended("unknown", "ambiguous"), progress: { declinedAt: perhapsAt } };
 	const seen = { emptyAt: emptyAt ?? now, declinedAt };
 	if (now - seen.emptyAt < settleMs) return { nextAt: seen.emptyAt + settleMs, progress: { ...seen, failures: 0 } };
@@ -298,7 +300,7 @@ export function droppedAt(text: OutboxText, now: number): number {
 	const { emptyAt, seenAt = 0, requests } = text.progress;
 	const ranOutAt = (requests[lastHeld(requests)]?.at ?? now) + answerMs;
 	// An agency may give its contacts more time.
-	return Math.max(seenAt, Math.min(emptyAt ?? now, ranOutAt));
+	return Math.min(emptyAt ?? now, Math.max(seenAt, ranOutAt));
 }
 
 /** When the contact last tapped a button, by the clock of the outbox. */

@@ -39,6 +39,12 @@ export function aheadRange(aheadMs: number): [leastMs: number, mostMs: number] {
 	return [Math.min(0, aheadMs), Math.max(0, aheadMs)];
 }
 
+/** A time of the outbox by the service's clock, at the earliest. */
+export function byService(at: number, aheadMs: number): number {
+	const [, mostMs] = aheadRange(aheadMs);
+	return at - mostMs;
+}
+
 /** The `Date` header has whole seconds. */
 const sameClockMs = 1_000;
 

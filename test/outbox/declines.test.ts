@@ -75,6 +75,66 @@ describe("a decline", () => {
 		},
 	);
 
+	test.each([
+		["45 seconds ahead of its stamps", 45],
+		["58 seconds ahead of its stamps", 58],
+		["five minutes behind its stamps", -300],
+		["missing in the answers to sends, and this machine five minutes fast", undefined],
+	])("is one if the Date of the service is %s", async (_, ahead) => {
+		const { sandbox, restart, ...rest } = createClosed();
+		const fetch: typeof globalThis.fetch = async (input, init) => {
+			const response = await sandbox.fetch(input, init);
+			const headers = new Headers(response.headers);
+			if (ahead !== undefined)
+				headers.set("date", new Date(sandbox.clock.now().getTime() + ahead * 1_000).toUTCString());
+			else if (init?.method === "POST") headers.delete("date");
+			return new Response(response.body, { status: response.status, headers });
+		};
+		const client = createClient({ ...sandbox.connection, fetch });
+		const outbox = restart({ client, now: undefined, settleMs: 20_000 });
+		const world = { ...rest, outbox };
+		const setClock = () => {
+			const now = sandbox.clock.now().getTime() + (ahead === undefined ? 300_000 : 0);
+			vi.useFakeTimers({ toFake: ["Date"], now });
+		};
+		setClock();
+		await add(world, "first");
+		await outbox.drain();
+		sandbox.clock.advance({ ms: 10_000 });
+		world.anna.declines();
+		for (let minute = 0; minute < 20; minute++) {
+			sandbox.clock.advance({ minutes: 1 });
+			setClock();
+			await outbox.drain();
+		}
+		expect(await stateOf(world, "first")).toEqual(["dropped", "declined"]);
+	});
+
+	test("is not taken from a drop that a slow machine dates too late: what is enqueued afterwards is sent", async () => {
+		const { sandbox, restart, ...rest } = createClosed();
+		// So that each check is a read.
+		const fetch: typeof globalThis.fetch = async (input, init) =>
+			String(input).endsWith("/lookup") ? Response.json({}, { status: 500 }) : sandbox.fetch(input, init);
+		const client = createClient({ ...sandbox.connection, fetch, retry: false });
+		const outbox = restart({ client, now: undefined });
+		const world = { ...rest, outbox };
+		const setClock = () => vi.useFakeTimers({ toFake: ["Date"], now: sandbox.clock.now().getTime() - 3_600_000 });
+		setClock();
+		await add(world, "first", { purpose: "marketing" });
+		await outbox.drain();
+		const isDropped = async () => (await stateOf(world, "first"))[0] === "dropped";
+		for (let tries = 0; tries < 400 && !(await isDropped()); tries++) {
+			sandbox.clock.advance({ minutes: 10 });
+			setClock();
+			await outbox.drain();
+		}
+		sandbox.clock.advance({ minutes: 2 });
+		setClock();
+		await add(world, "later", { purpose: "marketing" });
+		await outbox.drain();
+		expect(await stateOf(world, "later")).toEqual(["held", null]);
+	});
+
 	test("at one agency says nothing to another", async () => {
 		const world = createClosed();
 		const { anna, sandbox, outbox, pass } = world;

@@ -309,6 +309,20 @@ describe("a hook that throws", () => {
 	});
 });
 
+test("a STOP with more messages after it than one page holds is found before the next text, while the last one is followed", async () => {
+	const world = createWorld(defaults);
+	const { anna, agency, outbox, sandbox } = world;
+	await add(world, "one");
+	await outbox.drain();
+	sandbox.clock.advance({ ms: 2_000 });
+	anna.writes("STOP");
+	for (let count = 0; count < 60; count++) agency.staff.sends({ contact: anna, text: `Photo ${count}` });
+	sandbox.clock.advance({ minutes: 5 });
+	await add(world, "two", { purpose: "notice" });
+	await outbox.drain();
+	expect(await stateOf(world, "two")).toEqual(["cancelled", "opted_out"]);
+});
+
 describe("a backup that was restored", () => {
 	/** A world whose texts are restored as they were before `since` happened. */
 	async function restored(
@@ -396,22 +410,47 @@ describe("a backup that was restored", () => {
 			if (state === "held") await world.pass({ minutes: 1 });
 		};
 
-		test("was perhaps declined, although a colleague has written since: no marketing follows", async () => {
+		test.each([
+			["10 minutes later", 600, undefined],
+			["40 seconds later", 40, undefined],
+			["10 minutes later, and a tap on a button of a visit has been answered at once", 600, "mon-14"],
+		])(
+			"was perhaps declined, although a colleague has written %s: no marketing follows",
+			async (_, seconds, button) => {
+				const world = await restored(enqueued, async (world) => {
+					const { anna, agency, sandbox } = world;
+					await world.pass({ minutes: 1 });
+					sandbox.clock.advance({ minutes: 10 });
+					anna.declines();
+					sandbox.clock.advance({ ms: seconds * 1_000 });
+					agency.staff.sends({ contact: anna, text: "Call me if you change your mind." });
+					if (button === undefined) return;
+					sandbox.clock.advance({ minutes: 10 });
+					anna.taps(button);
+					sandbox.clock.advance({ ms: 3_000 });
+					agency.staff.sends({ contact: anna, text: "See you on Monday." });
+				});
+				await world.pass(3);
+				expect(await stateOf(world, "first")).toEqual(["unknown", "ambiguous"]);
+				await add(world, "offer", { purpose: "marketing" });
+				await add(world, "visit", { purpose: "notice" });
+				await world.pass(3);
+				expect(await stateOf(world, "offer")).toEqual(["cancelled", "earlier_text_declined"]);
+				expect(await stateOf(world, "visit")).toEqual(["sent", null]);
+				expect(world.texts()).not.toContain("first");
+			},
+		);
+
+		test("was declined, and nobody has written since: no marketing follows", async () => {
 			const world = await restored(enqueued, async (world) => {
 				await world.pass({ minutes: 1 });
 				world.sandbox.clock.advance({ minutes: 10 });
 				world.anna.declines();
-				world.sandbox.clock.advance({ minutes: 10 });
-				world.agency.staff.sends({ contact: world.anna, text: "Call me if you change your mind." });
 			});
 			await world.pass(3);
-			expect(await stateOf(world, "first")).toEqual(["unknown", "ambiguous"]);
 			await add(world, "offer", { purpose: "marketing" });
-			await add(world, "visit", { purpose: "notice" });
 			await world.pass(3);
 			expect(await stateOf(world, "offer")).toEqual(["cancelled", "earlier_text_declined"]);
-			expect(await stateOf(world, "visit")).toEqual(["sent", null]);
-			expect(world.texts()).not.toContain("first");
 		});
 
 		test("was displaced by a text of a colleague, which the contact has accepted: that is no decline", async () => {

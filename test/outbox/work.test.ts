@@ -261,33 +261,27 @@ test("observe without an agency adds one job, whichever the agencies of the cont
 	expect(jobs).toHaveLength(1);
 });
 
-test.each([0, 30])("what was sent is followed in the same run, if a claim takes %d ms", async (ms) => {
+test("drain sends what came while its last claim was being made", async () => {
 	const store = memoryStore();
-	const { anna, sandbox, outbox, enqueue, state } = createWorld({
-		followMs: [60_000, 3_600_000],
+	const { agency, sandbox, outbox, enqueue, state } = createWorld({
 		store: {
 			...store,
 			async claim(options) {
 				const leases = await store.claim(options);
-				await new Promise((resolve) => setTimeout(resolve, ms));
+				await new Promise((resolve) => setTimeout(resolve, 30));
 				return leases;
 			},
 		},
 	});
-	await enqueue("Yes, it is free.");
+	const bert = agency.contact("+447700900102");
+	bert.writes("Hello?");
+	sandbox.during({ operation: "messages.send" }, () => void enqueue("Hi Bert", { id: "later", to: bert.phoneNumber }));
+	await enqueue("Hi Anna", { id: "first" });
 	await outbox.drain();
-	expect(await state("note-1")).toBe("sent");
-	anna.writes("Can I see it?");
-	sandbox.clock.advance({ minutes: 5 });
-	await enqueue("Yes, at 14:00.");
-	const before = sandbox.requests().length;
-	await outbox.drain();
-	expect(await state("note-2")).toBe("sent");
-	const operations = sandbox.requests().map(({ operation }) => operation);
-	expect(operations.slice(before)).toEqual(["conversations.get", "messages.send", "conversations.get"]);
+	expect([await state("first"), await state("later")]).toEqual(["sent", "sent"]);
 });
 
-test("a text of a campaign costs at most ten calls of the store", async () => {
+test("a text of a campaign costs at most eleven calls of the store", async () => {
 	const counts = new Map<string, number>();
 	const counted = new Proxy(memoryStore(), {
 		get(store, name) {
@@ -311,5 +305,5 @@ test("a text of a campaign costs at most ten calls of the store", async () => {
 	await outbox.drain();
 	expect(sandbox.requests().filter(({ operation }) => operation === "messages.send")).toHaveLength(100);
 	expect(counts.get("open")).toBe(100);
-	expect([...counts.values()].reduce((one, other) => one + other)).toBeLessThan(1_000);
+	expect([...counts.values()].reduce((one, other) => one + other)).toBeLessThan(1_100);
 });

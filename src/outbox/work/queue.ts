@@ -24,8 +24,8 @@ export async function workQueue(
 	const context: QueueContext = { ...shared, lease, contact: createContact(store, shared.optOuts, lease, now) };
 	// Another text of the agency has met an error since the queue was leased.
 	if (context.pauses.pausedUntil(lease.agencyId) > now()) return { at: now(), band: lease.band };
-	// What was sent is followed at the next turn, so that no text waits for it.
-	if (lease.band === 3 || lease.isSuspended) await follow(context, lease, signal);
+	// Before anything is sent: it reads further back, and may find that the contact wants no more texts.
+	await follow(context, lease, signal);
 	let last: OutboxText | undefined;
 	/** What is due, as long as nothing was changed since it was read. */
 	let due: readonly OpenText[] | undefined;
@@ -81,7 +81,6 @@ async function nextOf(
 	if (!first || first.at > at) return first;
 	const [head] = due ?? (await store.open(recipient, 1, at));
 	if (head && (head.nextAt ?? 0) <= at) return { at, band: bandOf(head.state, head.priority) };
-	if ((await store.followed(recipient, at)).length > 0) return { at, band: 3 };
 	// What was due later may have been made due meanwhile, because a clock was set back.
 	return (await store.nextOf(recipient, at)) ?? { ...first, at };
 }

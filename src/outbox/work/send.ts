@@ -15,7 +15,7 @@ import {
 	whileWaiting,
 	withEnd,
 } from "../decide.ts";
-import { aheadBy, type Match, timeOf } from "../match.ts";
+import { aheadBy, byService, type Match, timeOf } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
 import { type Change, type OutboxText, operationIdOf, storableId } from "../text.ts";
 import type { QueueContext } from "./context.ts";
@@ -119,7 +119,7 @@ export async function request(
 		);
 	if (result.ok) context.gateway.sent(text);
 	const after = result.ok
-		? afterSend(begun, result, options)
+		? afterSend(begun, result, grounds, options)
 		: await afterError(context, begun, result.error, grounds, signal);
 	const done = await writeEnd(context, begun, after);
 	if (result.ok) await context.pauses.passed(text, "send");
@@ -164,12 +164,18 @@ async function messageOf(text: OutboxText): Promise<OutgoingMessage> {
 	};
 }
 
-function afterSend(text: OutboxText, { data: sent, response }: Answered<Sent>, options: CheckedOptions): Change {
+function afterSend(
+	text: OutboxText,
+	{ data: sent, response }: Answered<Sent>,
+	{ reading }: Grounds,
+	options: CheckedOptions,
+): Change {
 	const now = options.now();
 	if (!sent.queued) return asMessage(sent.messageId, "sent", options, now);
 	const requests = withEnd(text.progress.requests, "held");
-	const aheadMs = options.isClockGiven ? 0 : aheadBy(now, timeOf(response.headers.get("date")));
-	const progress = { requests, seenAt: now - aheadMs, emptyAt: null, reads: 0, failures: 0, error: null };
+	const date = timeOf(response.headers.get("date"));
+	const aheadMs = options.isClockGiven ? 0 : date ? aheadBy(now, date) : (reading?.aheadMs ?? 0);
+	const progress = { requests, seenAt: byService(now, aheadMs), emptyAt: null, reads: 0, failures: 0, error: null };
 	return { state: "held", queueId: storableId(sent.queueId), nextAt: now + readMs(options, 0), progress };
 }
 

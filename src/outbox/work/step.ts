@@ -18,7 +18,7 @@ import {
 	unsent,
 } from "../decide.ts";
 import { withRead } from "../journal.ts";
-import { isConsentFailed, type Match } from "../match.ts";
+import { byService, isConsentFailed, type Match } from "../match.ts";
 import { policies, purposeOf } from "../policy/purpose.ts";
 import type { Change, OutboxText } from "../text.ts";
 import type { QueueContext } from "./context.ts";
@@ -164,7 +164,7 @@ function noted(text: OutboxText, match: Match | null, now: number, texts: readon
 	const isSeen = match && match.reading.conversation.queuedMessages.length > 0;
 	// A text that was enqueued a moment ago waits behind the same one as those before it.
 	const known = Math.max(...[text, ...texts].map(({ progress }) => progress.seenAt ?? 0)) || undefined;
-	const seenAt = isSeen ? (match.reading.at ?? now) - match.reading.aheadMs : known;
+	const seenAt = isSeen ? byService(match.reading.at ?? now, match.reading.aheadMs) : known;
 	const progress = { ...text.progress, journal, seenAt, watched: watchedFrom(text, match, now) };
 	if (!match || text.state === "waiting") return { ...text, progress };
 	const consentFailed = isConsentFailed(match) ?? progress.consentFailed;

@@ -152,7 +152,7 @@ export function createLoop({ store, step, now, concurrency, leaseMs, suspended }
 			await take("shared", half, free());
 			if (busy(half).length > 0) await take("rest", alone, free());
 			await take("reads", half, Math.min(free(), half - reads()));
-			if (running.size === 0 || performance.now() - probedAt >= idleMs) await probe(at);
+			if (running.size === 0 || !isRecent(probedAt)) await probe(at);
 			return running.size - before;
 		}
 
