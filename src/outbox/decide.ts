@@ -122,9 +122,10 @@ function afterRestore(text: OutboxText, match: Match | null, rules: Rules, now: 
 	if (match.kind === "twice") return ended("unknown", "ambiguous");
 	// If the contact was asked for consent, then for a text that the service held, which may have been this one.
 	if (!match.since.some(({ templateName }) => templateName !== null)) return undefined;
-	const tap = declineIn(match.since);
-	const progress = { declinedAt: tap ? atLatest(tap.createdAt, match.reading) || now : perhapsDeclined(match, 0, now) };
-	return { ...(tap ? unsent(text, "cancelled", "earlier_text_declined") : ended("unknown", "ambiguous")), progress };
+	const end = declineIn(match.since)
+		? unsent(text, "cancelled", "earlier_text_declined")
+		: ended("unknown", "ambiguous");
+	return { ...end, progress: { declinedAt: perhapsDeclined(match, 0, now) } };
 }
 
 /** What becomes of a text that may not be sent now. */
@@ -185,7 +186,7 @@ function declinedSince(match: Match, heldAt: number, settleMs: number, now: numb
 }
 
 /**
- * When the contact tapped a button since a backup that knows nothing of it, if that may have been a decline although somebody has
+ * When the contact tapped a button since a backup that knows nothing of it, if that may have been a decline, even if somebody has
  * written since. After a consent the service sends the text at once.
  */
 function perhapsDeclined(match: Match, heldAt: number, now: number): number | undefined {

@@ -231,8 +231,8 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			return next && { at: next.nextAt ?? 0, band: bandOf(next) };
 		},
 		join: async () => true,
-		async claim({ now, limit, each, leaseMs, isReading, without = [], probing }) {
-			adopt();
+		async claim({ now, limit, each, leaseMs, isReading, without = [], probing, leavesNew }) {
+			if (!leavesNew) adopt();
 			if (probing === undefined && pauses.has("")) return [];
 			const mayBe = ({ agencyId, band, dueAt, leasedUntil }: Queue): boolean => {
 				if (dueAt > now || leasedUntil > clock() || without.includes(agencyId)) return false;

@@ -281,6 +281,64 @@ test("drain sends what came while its last claim was being made", async () => {
 	expect([await state("first"), await state("later")]).toEqual(["sent", "sent"]);
 });
 
+test("a busy worker finds what another process stores, although its last claim found nothing", async () => {
+	const store = memoryStore();
+	vi.useFakeTimers({ toFake: ["performance"] });
+	onTestFinished(() => void vi.useRealTimers());
+	let claims = 0;
+	const { agency, sandbox, client, restart } = createWorld({ store });
+	const ends: (() => void)[] = [];
+	// Each send takes until the test ends it.
+	const fetch: typeof globalThis.fetch = async (input, init) => {
+		if (init?.method === "POST") await new Promise<void>((resolve) => ends.push(resolve));
+		return sandbox.fetch(input, init);
+	};
+	const busy = restart({
+		client: createClient({ ...sandbox.connection, fetch, retry: false }),
+		concurrency: 8,
+		store: {
+			...store,
+			async claim(options) {
+				const leases = await store.claim(options);
+				// A claim takes a while.
+				vi.advanceTimersByTime(5);
+				claims++;
+				return leases;
+			},
+		},
+	});
+	const other = restart({ client });
+	const enqueue = (id: string) => {
+		agency.contact(id).writes("Hello?");
+		return other.enqueue({ id, agencyId: agency.id, to: id, body: "Hi" });
+	};
+	const [one, two, three, late] = [1, 2, 3, 4].map((at) => `+44770090012${at}`) as [string, string, string, string];
+	for (const id of [one, two, three]) await enqueue(id);
+	/** In real time: `vi.waitFor` would move the clock. */
+	const until = async (check: () => boolean) => {
+		while (!check()) await new Promise((resolve) => setTimeout(resolve, 5));
+	};
+	const stop = new AbortController();
+	const working = busy.work({ signal: stop.signal });
+	await until(() => ends.length === 3);
+	/** One send ends some time after the last claim, so that the worker claims again. */
+	async function endOne(ms: number): Promise<void> {
+		const before = claims;
+		vi.advanceTimersByTime(ms);
+		ends.shift()?.();
+		await until(() => claims > before);
+	}
+	await endOne(300);
+	await enqueue(late);
+	// Two claims have taken 10 ms since the worker last looked for what is new, and the first of them ended 5 ms ago.
+	await endOne(192);
+	await until(() => ends.length === 2);
+	stop.abort();
+	for (const end of ends) end();
+	await working;
+	expect((await other.status(late))?.state).toBe("sent");
+});
+
 test("a text of a campaign costs at most eleven calls of the store", async () => {
 	const counts = new Map<string, number>();
 	const counted = new Proxy(memoryStore(), {

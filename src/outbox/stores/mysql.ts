@@ -135,7 +135,7 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 		removeQueues: `delete from ${queues} where ${ofNumber} and not exists (select 1 from ${texts} t
 			where t.recipient = ${queues}.recipient and t.agency_id = ${queues}.agency_id and t.next_at is not null)`,
 		turns: (what, without, limit) => {
-			// MariaDB makes a table of all queues that fit from an `exists`.
+			// Not with `exists`, for which MariaDB reads all queues that fit.
 			const isDue = (band: number): string => `(select 1 from ${queues} q force index (turn)
 				where q.agency_id = a.agency_id and band = ${band} and due_at <= $1 and ${isFree} limit 1) is not null`;
 			const isHealthy = `and failures = 0

@@ -52,7 +52,7 @@ export async function workQueue(
 		due = undefined;
 		if (!(await workText(context, head, texts, signal))) break;
 		if (texts.length > 1) continue;
-		// Mostly it was the only one. If it still waits, it may have been cancelled meanwhile.
+		// Mostly nothing else is due. If the text still waits, it may have been cancelled meanwhile.
 		const next = await store.nextOf(lease, 0);
 		if (next && (next.at <= now() || next.band !== 3)) continue;
 		rest = { next };

@@ -135,15 +135,16 @@ export function createLoop({ store, step, now, concurrency, leaseMs, suspended }
 			}
 			hasNews = false;
 			const isRecent = (since: number): boolean => performance.now() - since < busyMs;
-			const leavesNew = isRecent(adoptedAt);
-			if (!leavesNew) adoptedAt = performance.now();
 
 			/** @param most queues of one agency that work at once */
 			async function take(what: Looking, most: number, limit: number): Promise<void> {
+				const isReading = what === "reads";
+				const leavesNew = isReading || isRecent(adoptedAt);
 				const without = busy(most);
 				const last = nothing.get(what);
-				if (limit < 1 || (last && isRecent(last.at) && last.without === without.join())) return;
-				const isReading = what === "reads";
+				const isKnown = last && isRecent(last.at) && last.without === without.join();
+				if (limit < 1 || (isKnown && leavesNew)) return;
+				if (!leavesNew) adoptedAt = performance.now();
 				const leases = await store.claim({ now: at, limit, each, leaseMs, isReading, without, leavesNew });
 				if (leases.length === 0) nothing.set(what, { without: without.join(), at: performance.now() });
 				else pauses.ended(leases.map(({ agencyId }) => agencyId));
