@@ -21,6 +21,7 @@ import { createContact, createOptOutReader } from "./policy/contact.ts";
 import { policies, priorityOf, purposeOf } from "./policy/purpose.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { Lease } from "./store.ts";
+import { earlierTexts } from "./supersede.ts";
 import {
 	changed,
 	isUnfinished,
@@ -319,7 +320,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		// A process that dies before this leaves both, and the worker cancels the earlier one.
 		if (old) await cancelText(old.id, { cancelRequested: true }, "superseded");
 		// In the place of a held text it rings no phone.
-		const mayExpire = row.version === 0 && tx === undefined && !(await takesPlaceOfHeld(old));
+		const mayExpire = row.version === 0 && tx === undefined && !(await takesPlaceOfHeld(row));
 		const expired = mayExpire ? await expireIfQuiet(row) : undefined;
 		if (expired) return statusOf(expired);
 		// What is due later is found by the workers themselves.
@@ -373,14 +374,11 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		return isOther ? undefined : old;
 	}
 
-	/** Whether what supersedes this text takes the place of one that the service holds: of this one, or of one before it. */
-	async function takesPlaceOfHeld(old: OutboxText | undefined): Promise<boolean> {
-		let place = old;
-		while (place?.state === "waiting" || place?.reason === "superseded") {
-			const id = place.progress.given?.supersedes;
-			place = id === undefined ? undefined : await store.find(id);
-		}
-		return place?.state === "held";
+	/** Whether a text takes the place of one that the service holds for the same contact. */
+	async function takesPlaceOfHeld(text: OutboxText): Promise<boolean> {
+		for await (const { state, to, agencyId } of earlierTexts(store, text))
+			if (state === "held" && to === text.to && agencyId === text.agencyId) return true;
+		return false;
 	}
 
 	/** Ends a text that can only be sent in quiet hours at once, while somebody may be in the office who can call. */

@@ -3,6 +3,7 @@
  */
 import { createContact } from "../policy/contact.ts";
 import { bandOf, type Lease, type NextDue } from "../store.ts";
+import { earlierTexts } from "../supersede.ts";
 import type { OpenText, OutboxText, Recipient } from "../text.ts";
 import type { QueueContext } from "./context.ts";
 import { headOf } from "./order.ts";
@@ -94,13 +95,13 @@ async function withHeirs(
 	if (held?.state !== "held") return texts;
 	return Promise.all(
 		texts.map(async (text) => {
-			let id = text.progress.given?.supersedes;
-			while (id !== undefined && id !== held.id) {
-				const row: OutboxText | undefined = await store.find(id);
-				id = row?.reason === "superseded" ? row.progress.given?.supersedes : undefined;
+			for await (const { id, state } of earlierTexts(store, text)) {
+				// That one is ended first.
+				if (state === "waiting") break;
+				if (id !== held.id) continue;
+				return { ...text, progress: { ...text.progress, given: { ...text.progress.given, supersedes: id } } };
 			}
-			if (id === undefined) return text;
-			return { ...text, progress: { ...text.progress, given: { ...text.progress.given, supersedes: id } } };
+			return text;
 		}),
 	);
 }

@@ -4,6 +4,7 @@
 import { droppedAt, ifQuiet, isRestored, unsent, whileWaiting } from "../decide.ts";
 import type { Contact } from "../policy/contact.ts";
 import { policies, purposeOf } from "../policy/purpose.ts";
+import { isSuperseded } from "../supersede.ts";
 import { type Change, type ContactFacts, changed, isUnfinished, type OpenText, type OutboxText } from "../text.ts";
 import type { QueueContext } from "./context.ts";
 
@@ -61,10 +62,9 @@ export async function endUnsent(context: QueueContext, texts: readonly OpenText[
 	for (const text of texts) {
 		// What was restored from a backup may have been sent, which only a read shows.
 		if (text.state !== "waiting" || isRestored(text)) continue;
-		const isSuperseded = texts.some(({ progress }) => progress.given?.supersedes === text.id);
 		const change = text.isStopped
 			? unsent(text, "cancelled", "requested")
-			: isSuperseded
+			: isSuperseded(text, texts)
 				? unsent(text, "cancelled", "superseded")
 				: await ifInTime(context, text, texts);
 		if (change?.state && (await write(context, text, change))) isAny = true;
