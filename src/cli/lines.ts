@@ -40,7 +40,7 @@ export function printEvents(sandbox: Sandbox, look: Look, print: (line: string) 
 		if (poll !== undefined) polls.set(poll, { last: event, further: 0 });
 		const more = [
 			...(explanation === null ? [] : [printable(explanation)]),
-			...(decision && isSurprising(decision) ? [`${decision.reason} (${decision.rule})`] : []),
+			...(decision && isSurprising(decision) ? [printable(`${decision.reason} (${decision.rule})`)] : []),
 			...consequences,
 		];
 		tell(event, "  ", requestLine(event, look), more);

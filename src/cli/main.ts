@@ -8,7 +8,7 @@ import { type Options, refuseUnknownCommand, table, UsageError } from "./options
 import { outboxCommand } from "./outbox.ts";
 import { sandboxCommand } from "./sandbox.ts";
 import { tailCommand } from "./tail.ts";
-import { printable } from "./text.ts";
+import { harmless, printable } from "./text.ts";
 
 /** A command: the words after its name are for it. */
 interface Command {
@@ -44,7 +44,11 @@ ${wrapped(more, columns).join("\n")}
 
 /** Runs a command line to its end, and resolves with the exit status. */
 export async function main(args: readonly string[], given: Host): Promise<number> {
-	const host: Host = { ...given, printError: (text) => printErrorOf(given, text) };
+	const host: Host = {
+		...given,
+		print: (text) => given.print(harmless(text)),
+		printError: (text) => printErrorOf(given, text),
+	};
 	try {
 		return await run(args, host);
 	} catch (error) {

@@ -11,7 +11,7 @@ import { lookOf } from "./look.ts";
 import { type Options, readOptions, UsageError } from "./options.ts";
 import { policyFrom, policyPairs } from "./policy.ts";
 import { openState, type State } from "./state.ts";
-import { readTextFile } from "./text.ts";
+import { jsonLine, readTextFile } from "./text.ts";
 
 const tokenVariable = "MESSAGING_SANDBOX_TOKEN";
 
@@ -195,7 +195,7 @@ function announce(values: Flags, { sandbox, server, bug }: Started, host: Host, 
 		printError(`Warning: everybody who reaches ${values.listen} reaches this sandbox.`);
 	if (values.open) host.openInBrowser(page);
 	if (values.json) {
-		print(JSON.stringify({ ...plain(server), pageUrl: page, pid: process.pid }));
+		print(jsonLine({ ...plain(server), pageUrl: page, pid: process.pid }));
 		return () => {};
 	}
 	const stopKeys = host.onKeys((key) => {

@@ -15,6 +15,16 @@ export function printable(text: string): string {
 	return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
 }
 
+/**
+ * What a command prints, without what could steer a terminal: only lines, tabs and this package's own colours are left. A text
+ * from outside still goes through {@link printable}, so that it gets no colour and no line of its own.
+ */
+export function harmless(text: string): string {
+	return text.replace(/\p{Cc}\[(?:3[1236]|90|39)m|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (found) =>
+		found.startsWith("\u001b[") || found === "\n" || found === "\t" ? found : " ",
+	);
+}
+
 /** JSON on one line, with escapes in place of what could steer a terminal. JSON itself escapes the characters below U+0020. */
 export function jsonLine(value: unknown): string {
 	const escaped = (character: string): string =>

@@ -140,6 +140,18 @@ test("lines are broken between words at the width of the terminal, and indented 
 	);
 });
 
+test("a name, a code, an id or a path in the log steers no terminal", async () => {
+	const hostile = "\u001b[2J\u009b31m\u202eesrever\u0007\u001b]0;title\u001b\\\r\n\u2028FAKE";
+	const { ask, control, lines } = await started([]);
+	await control("contacts/+447700900101", { name: `Anna ${hostile}` });
+	await control("contacts/+447700900101/writes", { text: hostile });
+	await ask(`/agencies/${encodeURIComponent(hostile)}/conversations?${encodeURIComponent(hostile)}=1`);
+	await ask(`/other/${encodeURIComponent(hostile)}`);
+	expect(lines().join(" ")).toContain("Anna");
+	expect(lines().join("")).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+	expect(lines().filter((line) => line.startsWith("FAKE"))).toEqual([]);
+});
+
 test("without a terminal a line is as long as a reader of 100 columns bears", async () => {
 	const { control, lines } = await started([]);
 	await control("contacts/+447700900101", { name: "Anna ".repeat(40) });

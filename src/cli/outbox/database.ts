@@ -225,7 +225,17 @@ async function load(name: string, cwd: string): Promise<Module | undefined> {
 /** The error of a driver in a sentence, without the address, which may hold a password. */
 export function readable(error: unknown, url: string): Error {
 	const { message = "", code = "" }: { message?: unknown; code?: unknown } = Object(error);
-	const secrets = [url, URL.canParse(url) ? new URL(url).password : ""].filter((each) => each !== "");
+	const password = URL.canParse(url) ? new URL(url).password : "";
+	const secrets = [url, password, decoded(password)].filter((each) => each !== "");
 	const said = secrets.reduce((text, secret) => text.replaceAll(secret, "[hidden]"), String(message || code));
 	return new Error(said === "" ? "The database cannot be used." : said);
+}
+
+/** As a driver knows it, and may quote it. */
+function decoded(password: string): string {
+	try {
+		return decodeURIComponent(password);
+	} catch {
+		return password;
+	}
 }

@@ -109,8 +109,8 @@ interface Look {
 export function listedLines(row: OutboxText, { isShown, columns }: Look): string[] {
 	const { id, agencyId, state, reason, since, to, body } = row;
 	const what = `${state}${reason ? ` (${reason})` : ""} since ${shown(since)}`;
-	const head = wrapped(`${printable(id)}  ${what}  ${printable(agencyId)}  ${purposeOf(row)}`, columns);
-	return isShown ? [...head, ...indented(`${to || "(erased)"}: ${printable(body)}`, columns)] : head;
+	const head = wrapped(printable(`${id}  ${what}  ${agencyId}  ${purposeOf(row)}`), columns);
+	return isShown ? [...head, ...indented(printable(`${to || "(erased)"}: ${body}`), columns)] : head;
 }
 
 /** The life of a text. */

@@ -1,5 +1,5 @@
 // `messaging-conversations outbox …` over the drivers of a project, and five nights in which nothing is sent, each told by one command.
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,7 @@ import {
 	sqliteStore,
 } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { start } from "../../cli/run.ts";
 import { newText } from "../store-suite.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
@@ -246,6 +246,47 @@ describe("on each database", () => {
 	});
 });
 
+/** A cleared screen, a C1 control, a reversed text, a title, a link, a line of its own. */
+const hostile = "\u001b[2J\u009b31m\u202eesrever\u0007\u001b]8;;https://x\u001b\\\r\n\u2028FAKE \u001b[31mred";
+const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
+describe("nothing in a database steers the terminal", () => {
+	test.for(["id", "agency_id", "recipient", "body", "reason", "message_id", "queue_id"])(
+		"not the %s of a text",
+		async (column) => {
+			const { store, url, ...place } = await openFile();
+			await store.insert({ ...newText, id: "note" }, undefined);
+			const db = new Libsql(url);
+			db.prepare(`update outbox_text set state = 'unknown', next_at = null, ${column} = ?`).run(`note ${hostile}`);
+			const id = column === "id" ? `note ${hostile}` : "note";
+			for (const args of [["list"], ["list", "--show-content"], ["explain", id], ["explain", id, "--show-content"]])
+				for (const json of [[], ["--json"]]) {
+					const { code, out, err } = await run({ url, ...place }, ...args, ...json);
+					expect([code, err]).toEqual([0, ""]);
+					expect(out).toContain("note");
+					expect(out.replaceAll("\n", "")).not.toMatch(steering);
+					expect(out).not.toMatch(/^FAKE/m);
+				}
+		},
+	);
+
+	test("nor a suspension, a pause or a worker", async () => {
+		const { store, url, ...place } = await openFile();
+		const { agency, outbox, enqueue } = createOffice(store);
+		await outbox.suspend({ agencyId: agency.id, reason: "Wrong price", by: "Ann" });
+		await enqueue("note-1");
+		const db = new Libsql(url);
+		const set = "suspended_reason = $1, suspended_by = $1, cause = $1, since = 1";
+		expect(db.prepare(`update outbox_text_agencies set ${set}`).run(`Ann ${hostile}`).changes).toBe(1);
+		const further = ["suspend", "--reason", "Stop", "--agency", `agy ${hostile}`, "--by", hostile, "--yes"];
+		for (const args of [["health"], ["health", "--json"], ["explain", "note-1"], further]) {
+			const { out, err } = await run({ url, ...place }, ...args);
+			if (args !== further) expect(out).toContain("Ann");
+			expect(`${out}${err}`.replaceAll("\n", "")).not.toMatch(steering);
+		}
+	});
+});
+
 describe("what it refuses", () => {
 	test.each([
 		["postgres://u:hunter2@127.0.0.1/x", /npm install pg/],
@@ -268,6 +309,23 @@ describe("what it refuses", () => {
 		const { code, err } = await run({ url: "postgres://ann:hunter2@127.0.0.1:1/x" }, "health");
 		expect([code, err]).toEqual([2, expect.stringContaining("ECONNREFUSED")]);
 		expect(err).not.toContain("hunter2");
+	});
+
+	test("a driver that quotes the password as it is without its escapes", async () => {
+		const project = mkdtempSync(join(tmpdir(), "project-"));
+		onTestFinished(() => rmSync(project, { recursive: true }));
+		const folder = join(project, "node_modules/pg");
+		mkdirSync(folder, { recursive: true });
+		writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "pg", main: "index.js" }));
+		const quoting =
+			'const { password } = new URL(connectionString); throw new Error("no: " + decodeURIComponent(password))';
+		writeFileSync(
+			join(folder, "index.js"),
+			`exports.Pool = class { constructor({ connectionString }) { ${quoting} } };`,
+		);
+		const { code, err } = await run({ url: "postgres://ann:hunter%2F2@127.0.0.1/x", cwd: project }, "health");
+		expect([code, err]).toEqual([2, expect.stringContaining("no: [hidden]")]);
+		expect(err).not.toContain("hunter");
 	});
 
 	test("tables of another version, and none", async () => {
