@@ -154,7 +154,9 @@ const sharedOptions = {
 	headers: optional(headers),
 };
 
-const moment = rule<Date>((value) => isDate(value) && !Number.isNaN(value.getTime()), "must be a valid Date");
+const moment = rule<Date>((value) => isDate(value) && !Number.isNaN(value.getTime()), "must be a valid Date").check(
+	overwrite((given) => new Date(given.getTime())),
+);
 const callOptions = { ...sharedOptions, signal: optional(abortSignal), deadlineAt: optional(moment) };
 const pageOptions = {
 	...callOptions,
@@ -292,9 +294,16 @@ const schema = object({
 		rule<Tracer>((value) => hasMethods(value, "startSpan"), "must be a tracer of OpenTelemetry, with startSpan"),
 	),
 	allowInsecureHosts: optional(
-		rule<readonly string[]>(isHosts, 'must be a list of host names in lower case, without a port: ["sandbox"]'),
+		rule<readonly string[]>(isHosts, 'must be a list of host names in lower case, without a port: ["sandbox"]').check(
+			overwrite((given) => [...given]),
+		),
 	),
-	allowRecipients: optional(rule<Recipients>(isRecipients, "must be a list of phone numbers, or a function")),
+	// A copy, because a client that is derived later reads it again.
+	allowRecipients: optional(
+		rule<Recipients>(isRecipients, "must be a list of phone numbers, or a function").check(
+			overwrite((given) => (typeof given === "function" ? given : [...given])),
+		),
+	),
 	errorBodies: optional(
 		rule<"service" | "any">((value) => value === "service" || value === "any", 'must be "service" or "any"'),
 	),

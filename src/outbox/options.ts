@@ -7,6 +7,7 @@ import {
 	milliseconds,
 	object,
 	optional,
+	overwrite,
 	rule,
 	whole,
 } from "../shared/validation.ts";
@@ -160,7 +161,9 @@ const schema = object({
 	),
 	settleMs: optional(milliseconds),
 	followMs: optional(
-		rule<readonly number[]>(isTimes, "must be a list of whole numbers of milliseconds, from 1 to 2147483647"),
+		rule<readonly number[]>(isTimes, "must be a list of whole numbers of milliseconds, from 1 to 2147483647").check(
+			overwrite((given) => [...given]),
+		),
 	),
 	concurrency: optional(whole(1, 1_000)),
 	onSettled: optional(callable<(status: OutboxStatus) => unknown>()),
