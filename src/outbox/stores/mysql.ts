@@ -12,9 +12,12 @@ import { plainRow, refuseChanged } from "./plain-rows.ts";
 import { retryLocked } from "./retry.ts";
 import { createSqlStore } from "./sql.ts";
 import {
+	atOnce,
 	type Change,
 	cancelled,
+	changing,
 	countsOf,
+	everyText,
 	insertedColumns,
 	isClaimable,
 	isFreeToSend,
@@ -49,15 +52,16 @@ const unconfirmed = "unconfirmed";
  * beside it. A select names the index that has its rows in order, because it would sort them otherwise.
  */
 const statements = ({ texts, stops, queues, agencies, worker, workers }: Names): Statements => {
-	/** Changes the texts that fit. */
-	const change = (set: string, where: string, index = ""): Change => ({
-		keys: `select seq from ${texts} ${index} where ${where}`,
-		change: `update ${texts} force index (primary) set ${set} where seq in (:keys) and ${where}`,
-	});
-	const remove = (where: string): Change => ({
-		keys: `select seq from ${texts} where ${where}`,
-		change: `delete from ${texts} where seq in (:keys) and ${where}`,
-	});
+	/** Changes the texts that fit among those of an index. */
+	const change = (set: string, among: string, fits: string, index = "primary"): Change =>
+		changing(texts, `update ${texts} force index (primary) set ${set}`, {
+			among,
+			fits,
+			index: `force index (${index})`,
+			end: "",
+		});
+	const remove = (among: string, fits: string, index: string): Change =>
+		changing(texts, `delete from ${texts}`, { among, fits, index: `force index (${index})`, end: "" });
 	const erased = `recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
 		queue_id = null, progress = '{}', next_at = null, version = version + 1`;
 	const awake = "if(state = 'waiting' and attempted = 0, greatest(ready_at, $1), $1)";
@@ -71,7 +75,8 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 			where recipient = $1 and agency_id = $2 and part_open is not null and next_at is not null and state in ${open}
 				and (attempted = 1 or ready_at <= $3)
 			order by part_open desc, priority desc, seq limit $4`,
-		unfinished: `select *, ${sign} from ${texts} where ${ofNumber} and next_at is not null and state in ${open} order by seq`,
+		unfinished: `select *, ${sign} from ${texts} force index (number)
+			where ${ofNumber} and part_number = 1 and next_at is not null and seq > $3 order by seq limit ${atOnce}`,
 		followed: `select *, ${sign} from ${texts} where recipient = $1 and agency_id = $2 and next_at <= $3
 				and part_open is null and state in ('sent', 'delivered') order by seq`,
 		nextOf: `select next_at, state, priority from ${texts} force index (queue)
@@ -99,29 +104,45 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 			on duplicate key update stopped_at = greatest(stopped_at, values(stopped_at))`,
 		wake: change(
 			`next_at = ${awake}, version = version + 1`,
-			`recipient = $2 and (length($3) = 0 or agency_id = $3) and state in ('waiting', 'held') and next_at > ${awake}`,
+			"recipient = $2 and (length($3) = 0 or agency_id = $3) and part_number = 1",
+			`state in ('waiting', 'held') and next_at > ${awake}`,
+			"number",
 		),
 		wakeQueues: `update ${queues} set due_at = least(due_at, $1), band = least(band, 1), revision = revision + 1
 			where recipient = $2 and (length($3) = 0 or agency_id = $3)`,
-		recover: change(`next_at = ${awake}`, `state in ${open} and next_at > ${awake} and next_at > $1`),
-		recoverQueues: `update ${queues} set due_at = least(due_at, $1), band = least(band, 1), revision = revision + 1 where id > 0`,
+		recover: change(`next_at = ${awake}`, everyText, `state in ${open} and next_at > ${awake} and next_at > $1`),
+		recoverQueues: `update ${queues} set due_at = least(due_at, $1), band = least(band, 1), revision = revision + 1
+			where id > $2 and id <= $3`,
 		recoverPauses: `update ${agencies} set paused_until = $1 where failures > 0 and paused_until > $1 and agency_id >= ''`,
 		restored: change(
 			"progress = concat(left(progress, char_length(progress) - 1), $1), version = version + 1, arrived = 1",
+			everyText,
 			`state in ${open} and next_at is not null`,
 		),
-		readopt: change(
-			"arrived = 1",
-			`next_at is not null and arrived is null and state <> '${unconfirmed}'`,
-			"force index (ended)",
-		),
+		readopt: change("arrived = 1", everyText, `next_at is not null and arrived is null and state <> '${unconfirmed}'`),
 		// What is left of an `enqueue` whose transaction had ended, too.
-		erase: [remove(`${ofNumber} and state = '${unconfirmed}'`), change(erased, `${ofNumber} and state not in ${open}`)],
-		eraseOne: [remove(`id = $1 and state = '${unconfirmed}'`), change(erased, `id = $1 and state not in ${open}`)],
-		purge: (keepsUnacknowledged) =>
-			remove(
-				`next_at is null and since < $1 and recipient <> '' ${keepsUnacknowledged ? "and unacknowledged is null" : ""}`,
-			),
+		erase: [
+			remove(`${ofNumber} and part_number is null`, `state = '${unconfirmed}'`, "number"),
+			change(erased, `${ofNumber} and part_number is null`, `state not in ${open}`, "number"),
+		],
+		eraseOne: [
+			remove("id = $1", `state = '${unconfirmed}'`, "id"),
+			change(erased, "id = $1", `state not in ${open}`, "id"),
+		],
+		last: `select max(seq) as seq from ${texts}`,
+		purge: (keepsUnacknowledged) => {
+			const ended = "next_at is null and since < $1";
+			const fits = `recipient <> '' ${keepsUnacknowledged ? "and unacknowledged is null" : ""}`;
+			// Neither database goes on in the middle of an index by one comparison of two columns.
+			const next = (after: string): string =>
+				`select * from (select seq, since, case when ${fits} then 1 else 0 end as fits from ${texts} force index (ended)
+					where ${ended} and ${after} order by since, seq limit ${atOnce})`;
+			return {
+				keys: `${next("since = :since and seq > :seq")} as q1 union all ${next("since > :since")} as q2
+					order by since, seq limit ${atOnce}`,
+				change: `delete from ${texts} where seq in (:keys) and ${ended} and ${fits}`,
+			};
+		},
 		isSettledUsed: `select 1 as found from ${stops} where name = 'settled'`,
 		useSettled: `insert into ${stops} (name, stopped_at) values ('settled', 0) on duplicate key update name = name`,
 
@@ -184,10 +205,9 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 		endSuspension: `update ${agencies} set suspended_since = null, suspended_reason = null, suspended_by = null
 			where agency_id = $1 and suspended_since is not null`,
 		suspended: `select agency_id, suspended_since, suspended_reason, suspended_by from ${agencies} where suspended_since is not null`,
-		someQueues: `select max(id) as last, count(*) as count from (
-			select id from ${queues} where id > $1 and (length($3) = 0 or agency_id = $3) order by id limit $2) as q1`,
+		nextQueues: `select max(id) as last, count(*) as count from (select id from ${queues} where id > $1 order by id limit $2) as q1`,
 		wakeAgency: `update ${queues} set due_at = least(due_at, $1), revision = revision + 1
-			where id > $2 and id <= $3 and (length($4) = 0 or agency_id = $4)`,
+			where (length($2) = 0 or agency_id = $2) and id > $3 and id <= $4`,
 
 		beat: `insert into ${workers} (id, version, is_drain, started_at, seen_at) values ($1, $2, $3, ${clock}, ${clock})
 			on duplicate key update seen_at = ${clock}`,

@@ -5,22 +5,20 @@ import type { ListedState, OutboxStore, StoredSuspension, StoredWait } from "../
 import type { Row, Value } from "./connection.ts";
 import { textFrom } from "./rows.ts";
 import { keptBack, type Statements } from "./statements.ts";
+import type { Sweeps } from "./sweep.ts";
 
 type Operations = Pick<
 	OutboxStore,
 	"suspend" | "endSuspension" | "suspended" | "beat" | "leave" | "workers" | "counts" | "list"
 >;
 
-interface Run {
+interface Run extends Pick<Sweeps, "changeQueues"> {
 	query: (sql: string, values: Value[]) => Promise<Row[]>;
 	change: (sql: string, values: Value[]) => Promise<number>;
 }
 
 /** A text whose result is not known for so long is late. */
 const stuckMs = 2 * 60_000;
-/** Queues that are made due in one statement, so that no worker waits for long. */
-const atOnce = 5_000;
-
 /** What settings and hooks keep back, once for each agency and reason. */
 function keptBackIn(rows: readonly Row[]): StoredWait[] {
 	const found = new Map<string, StoredWait>();
@@ -34,18 +32,7 @@ function keptBackIn(rows: readonly Row[]): StoredWait[] {
 	return [...found.values()];
 }
 
-export function createOperations(statements: Statements, { query, change }: Run): Operations {
-	/** Makes the queues of an agency due, or all of them. While it was suspended, their workers put them off. */
-	async function wakeAgency(agencyId: string, now: number): Promise<void> {
-		for (let from = 0, isMore = true; isMore; ) {
-			const [some] = await query(statements.someQueues, [from, atOnce, agencyId]);
-			const [last, count] = [Number(some?.last ?? 0), Number(some?.count ?? 0)];
-			if (count > 0) await change(statements.wakeAgency, [Math.floor(now), from, last, agencyId]);
-			from = last;
-			isMore = count === atOnce;
-		}
-	}
-
+export function createOperations(statements: Statements, { query, change, changeQueues }: Run): Operations {
 	/** Workers that have begun here. Only the first sign of life of each looks for silent ones. */
 	const begun = new Set<string>();
 	return {
@@ -56,7 +43,8 @@ export function createOperations(statements: Statements, { query, change }: Run)
 		},
 		async endSuspension(agencyId, now) {
 			const isEnded = (await change(statements.endSuspension, [agencyId])) > 0;
-			await wakeAgency(agencyId, now);
+			// While it was suspended, their workers put them off.
+			await changeQueues(statements.wakeAgency, [Math.floor(now), agencyId]);
 			return isEnded;
 		},
 		suspended: async () =>

@@ -5,7 +5,7 @@
 import { isInTransactionBlock, isLockTimeout } from "./database-error.ts";
 import { createMigration, lockMs, type Query, untilFree } from "./migration.ts";
 import type { Names } from "./names.ts";
-import { open } from "./statements.ts";
+import { isOpen, open } from "./statements.ts";
 
 const id = "bigint generated always as identity primary key";
 
@@ -32,15 +32,14 @@ const addedColumns = [
  * finds an index by its name; the old name belongs in `formerIndexes` then.
  */
 const indexes = {
-	priority: "(priority, next_at, seq, recipient, agency_id) where next_at is not null",
-	next: "(next_at) where next_at is not null",
 	arrived: "(seq) where arrived = 1 and next_at is not null",
 	followed: "(recipient, agency_id, next_at) where next_at is not null and state in ('sent', 'delivered')",
 	turn: `(recipient, agency_id, attempted desc, priority desc, seq) where next_at is not null and state in ${open}`,
 	queue: "(recipient, agency_id, next_at, seq) where next_at is not null",
 	sent: "(agency_id, recipient, seq) where message_id is not null",
 	message: "(message_id) where message_id is not null",
-	ended: "(since) where next_at is null",
+	number: `(recipient, (${isOpen}), seq)`,
+	ended: "(since, seq) where next_at is null and recipient <> ''",
 	unacknowledged: "(since, seq) where unacknowledged is not null",
 	health: "(state, next_at) where state in ('waiting', 'sending', 'held', 'unknown')",
 };

@@ -9,11 +9,15 @@ import { migratePostgres } from "./postgres-tables.ts";
 import { retryLocked } from "./retry.ts";
 import { createSqlStore } from "./sql.ts";
 import {
+	atOnce,
 	cancelled,
+	changing,
 	countsOf,
+	everyText,
 	insertedColumns,
 	isClaimable,
 	isFreeToSend,
+	isOpen,
 	marks,
 	open,
 	rowsOfMarks,
@@ -26,6 +30,14 @@ const moment = "(extract(epoch from clock_timestamp()) * 1000000)::bigint";
 const clock = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
 const isFree = `(lease_until is null or lease_until <= ${clock})`;
 
+/** Those of a number, in one agency or in all of them. */
+const ofNumber = "recipient = $1 and ($2::text = '' or agency_id = $2::text)";
+/** When a text is due that is waked at `$1`. */
+const awake = "case when state = 'waiting' and attempted = 0 then greatest(ready_at, $1::bigint) else $1::bigint end";
+/** What `erase` changes. */
+const erased = `recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
+	queue_id = null, progress = '{}', next_at = null, version = version + 1`;
+
 const statements = ({ texts, stops, queues, agencies, worker, workers }: Names): Statements => ({
 	find: `select * from ${texts} where id = $1`,
 	byMessage: `select * from ${texts} where message_id = $1`,
@@ -35,8 +47,8 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 		where recipient = $1 and agency_id = $2 and next_at is not null and state in ${open}
 			and (attempted = 1 or ready_at <= $3)
 		order by attempted desc, priority desc, seq limit $4`,
-	unfinished: `select * from ${texts}
-		where recipient = $1 and ($2::text = '' or agency_id = $2::text) and next_at is not null and state in ${open} order by seq`,
+	unfinished: `select * from ${texts} where ${ofNumber} and ${isOpen} = 1 and next_at is not null and seq > $3
+		order by seq limit ${atOnce}`,
 	followed: `select * from ${texts}
 		where recipient = $1 and agency_id = $2 and next_at <= $3 and state in ('sent', 'delivered') order by seq`,
 	nextOf: `select next_at, state, priority from ${texts}
@@ -61,38 +73,45 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 	facts: (count) => `select name, stopped_at from ${stops} where name in (${marks(count)})`,
 	note: `insert into ${stops} (name, stopped_at) values ($1, $2)
 		on conflict (name) do update set stopped_at = greatest(${stops}.stopped_at, excluded.stopped_at)`,
-	wake: `update ${texts}
-		set next_at = case when state = 'waiting' and attempted = 0 then greatest(ready_at, $1::bigint) else $1::bigint end,
-			version = version + 1
-		where recipient = $2 and ($3::text = '' or agency_id = $3::text) and state in ('waiting', 'held')
-			and next_at > case when state = 'waiting' and attempted = 0 then greatest(ready_at, $1::bigint) else $1::bigint end
-		returning 1 as one`,
+	wake: changing(texts, `update ${texts} set next_at = ${awake}, version = version + 1`, {
+		among: `recipient = $2 and ($3::text = '' or agency_id = $3::text) and ${isOpen} = 1`,
+		fits: `state in ('waiting', 'held') and next_at > ${awake}`,
+	}),
 	wakeQueues: `update ${queues} set due_at = least(due_at, $1), band = least(band, 1), revision = revision + 1
 		where recipient = $2 and ($3::text = '' or agency_id = $3::text) returning 1 as one`,
-	recover: `update ${texts}
-		set next_at = case when state = 'waiting' and attempted = 0 then greatest(ready_at, $1::bigint) else $1::bigint end
-		where state in ${open}
-			and next_at > case when state = 'waiting' and attempted = 0 then greatest(ready_at, $1::bigint) else $1::bigint end
-			and next_at > $1::bigint
-		returning 1 as one`,
-	recoverQueues: `update ${queues} set due_at = least(due_at, $1), band = least(band, 1), revision = revision + 1 returning 1 as one`,
+	recover: changing(texts, `update ${texts} set next_at = ${awake}`, {
+		among: everyText,
+		fits: `state in ${open} and next_at > ${awake} and next_at > $1::bigint`,
+	}),
+	recoverQueues: `update ${queues} set due_at = least(due_at, $1), band = least(band, 1), revision = revision + 1
+		where id > $2 and id <= $3 returning 1 as one`,
 	recoverPauses: `update ${agencies} set paused_until = $1 where failures > 0 and paused_until > $1 returning 1 as one`,
-	restored: `update ${texts} set progress = substr(progress, 1, length(progress) - 1) || $1::text, version = version + 1, arrived = 1
-		where state in ${open} and next_at is not null returning 1 as one`,
-	readopt: `update ${texts} set arrived = 1 where next_at is not null and arrived is null returning 1 as one`,
+	restored: changing(
+		texts,
+		`update ${texts} set progress = substr(progress, 1, length(progress) - 1) || $1::text, version = version + 1, arrived = 1`,
+		{ among: everyText, fits: `state in ${open} and next_at is not null` },
+	),
+	readopt: changing(texts, `update ${texts} set arrived = 1`, {
+		among: everyText,
+		fits: "next_at is not null and arrived is null",
+	}),
 	erase: [
-		`update ${texts} set recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
-			queue_id = null, progress = '{}', next_at = null, version = version + 1
-		where recipient = $1 and ($2::text = '' or agency_id = $2::text) and state not in ${open} returning 1 as one`,
+		changing(texts, `update ${texts} set ${erased}`, {
+			among: `${ofNumber} and ${isOpen} = 0`,
+			fits: `state not in ${open}`,
+		}),
 	],
-	eraseOne: [
-		`update ${texts} set recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
-			queue_id = null, progress = '{}', next_at = null, version = version + 1
-		where id = $1 and state not in ${open} returning 1 as one`,
-	],
-	purge: (keepsUnacknowledged) => `delete from ${texts}
-		where next_at is null and since < $1 and recipient <> '' ${keepsUnacknowledged ? "and unacknowledged is null" : ""}
-		returning 1 as one`,
+	eraseOne: [changing(texts, `update ${texts} set ${erased}`, { among: "id = $1", fits: `state not in ${open}` })],
+	last: `select max(seq) as seq from ${texts}`,
+	purge: (keepsUnacknowledged) => {
+		const ended = "next_at is null and recipient <> '' and since < $1";
+		const fits = keepsUnacknowledged ? "unacknowledged is null" : "1 = 1";
+		return {
+			keys: `select seq, since, case when ${fits} then 1 else 0 end as fits from ${texts}
+				where ${ended} and (since, seq) > (:since, :seq) order by since, seq limit ${atOnce}`,
+			change: `delete from ${texts} where seq in (:keys) and ${ended} and ${fits} returning 1 as one`,
+		};
+	},
 	isSettledUsed: `select 1 as found from ${stops} where name = 'settled'`,
 	useSettled: `insert into ${stops} (name, stopped_at) values ('settled', 0) on conflict (name) do nothing`,
 
@@ -155,10 +174,9 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 	endSuspension: `update ${agencies} set suspended_since = null, suspended_reason = null, suspended_by = null
 		where agency_id = $1 and suspended_since is not null returning 1 as one`,
 	suspended: `select agency_id, suspended_since, suspended_reason, suspended_by from ${agencies} where suspended_since is not null`,
-	someQueues: `select max(id) as last, count(*) as count from (
-		select id from ${queues} where id > $1 and ($3::text = '' or agency_id = $3::text) order by id limit $2) as q1`,
+	nextQueues: `select max(id) as last, count(*) as count from (select id from ${queues} where id > $1 order by id limit $2) as q1`,
 	wakeAgency: `update ${queues} set due_at = least(due_at, $1), revision = revision + 1
-		where id > $2 and id <= $3 and ($4::text = '' or agency_id = $4::text) returning 1 as one`,
+		where ($2::text = '' or agency_id = $2::text) and id > $3 and id <= $4 returning 1 as one`,
 
 	beat: `insert into ${workers} (id, version, is_drain, started_at, seen_at) values ($1, $2, $3, ${clock}, ${clock})
 		on conflict (id) do update set seen_at = ${clock}`,

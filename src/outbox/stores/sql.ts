@@ -15,12 +15,11 @@ import { refuseChangedText } from "./plain-rows.ts";
 import { createQueues } from "./queues.ts";
 import { openTextFrom, rankOf, savedValues, textFrom } from "./rows.ts";
 import { schemaName, schemaVersion } from "./schema.ts";
-import type { Change, Database, Superseded } from "./statements.ts";
+import { atOnce, type Database, type Superseded } from "./statements.ts";
+import { createSweeps } from "./sweep.ts";
 
 /** A database takes some thousand values in one statement. */
 const mostAcknowledged = 1_000;
-/** Rows that are changed by their keys in one statement. */
-const mostKeys = 500;
 
 export function createSqlStore(database: Database): OutboxStore {
 	const { statements } = database;
@@ -32,16 +31,6 @@ export function createSqlStore(database: Database): OutboxStore {
 	const textsOf = async (sql: string, values: Value[]): Promise<OutboxText[]> =>
 		(await query(sql, values)).map(textFrom);
 	const whose = ({ to = "", agencyId = "" }: Partial<Recipient>): [string, string] => [to, agencyId];
-
-	/** Changes the texts that fit, and returns their number. */
-	async function changeTexts(statement: Change, values: Value[]): Promise<number> {
-		if (typeof statement === "string") return change(statement, values);
-		const keys = (await query(statement.keys, values)).map(({ seq }) => Number(seq));
-		let count = 0;
-		for (const some of inChunks(keys, mostKeys))
-			count += await change(statement.change.replace(":keys", some.join(", ")), values);
-		return count;
-	}
 
 	const isSettledUsed = async (): Promise<boolean> => (await query(statements.isSettledUsed, [])).length > 0;
 
@@ -68,6 +57,7 @@ export function createSqlStore(database: Database): OutboxStore {
 	}
 
 	const names = createContactNames(statements, query);
+	const { changeTexts, changeQueues } = createSweeps(statements, { query, change });
 	const queues = createQueues(statements, { query, change, readopt: () => changeTexts(statements.readopt, []) });
 	return {
 		...queues,
@@ -101,7 +91,15 @@ export function createSqlStore(database: Database): OutboxStore {
 			const found = (await query(statements.open, values)).map(openTextFrom);
 			return found.sort((one, other) => rankOf(one) - rankOf(other)).slice(0, limit);
 		},
-		unfinished: (recipient) => textsOf(statements.unfinished, whose(recipient)),
+		async unfinished(recipient) {
+			const found: OutboxText[] = [];
+			for (let isMore = true; isMore; ) {
+				const next = await textsOf(statements.unfinished, [...whose(recipient), found.at(-1)?.seq ?? 0]);
+				found.push(...next);
+				isMore = next.length === atOnce;
+			}
+			return found;
+		},
 		followed: (recipient, now) => textsOf(statements.followed, [...whose(recipient), now]),
 		async save(text, { unlessStopped: isGuarded = false, lease, leaseMs = 0 } = {}) {
 			const stops = isGuarded ? await names.stopsOf(text) : ["", "", "", ""];
@@ -123,7 +121,7 @@ export function createSqlStore(database: Database): OutboxStore {
 		},
 		async recover(now) {
 			await changeTexts(statements.recover, [now]);
-			await change(statements.recoverQueues, [now]);
+			await changeQueues(statements.recoverQueues, [now]);
 			await change(statements.recoverPauses, [now]);
 		},
 		async nextOf(recipient, now) {
@@ -156,7 +154,7 @@ export function createSqlStore(database: Database): OutboxStore {
 		},
 		restored: ({ from, to }) => changeTexts(statements.restored, [`,"restored":${JSON.stringify({ from, to })}}`]),
 		...createFacts(statements, names, { query }),
-		...createOperations(statements, { query, change }),
+		...createOperations(statements, { query, change, changeQueues }),
 	};
 }
 

@@ -3,7 +3,7 @@
  */
 import { createMigration, type Query } from "./migration.ts";
 import type { Names } from "./names.ts";
-import { open } from "./statements.ts";
+import { isOpen, open } from "./statements.ts";
 
 const id = "integer primary key autoincrement";
 
@@ -30,15 +30,14 @@ const addedColumns = [
  * finds an index by its name; the old name belongs in `formerIndexes` then.
  */
 const indexes = {
-	priority: "(priority, next_at, seq, recipient, agency_id) where next_at is not null",
-	next: "(next_at) where next_at is not null",
 	arrived: "(seq) where arrived = 1 and next_at is not null",
 	followed: "(recipient, agency_id, next_at) where next_at is not null and state in ('sent', 'delivered')",
 	turn: `(recipient, agency_id, attempted desc, priority desc, seq) where next_at is not null and state in ${open}`,
 	queue: "(recipient, agency_id, next_at, seq) where next_at is not null",
 	sent: "(agency_id, recipient, seq) where message_id is not null",
 	message: "(message_id) where message_id is not null",
-	ended: "(since) where next_at is null",
+	number: `(recipient, (${isOpen}), seq)`,
+	ended: "(since, seq) where next_at is null and recipient <> ''",
 	unacknowledged: "(since, seq) where unacknowledged is not null",
 	// SQLite sees of an `or` alone that one of these states is in it.
 	health: "(state, next_at) where state = 'waiting' or state = 'sending' or state = 'held' or state = 'unknown'",

@@ -33,11 +33,46 @@ export interface Database {
 	statements: Statements;
 }
 
+/** Rows that one statement of a change of many finds, and changes. */
+export const atOnce = 500;
+
 /**
- * A change of texts: one statement, or one that finds their keys, and one that changes them with the keys in place of `:keys`.
- * MySQL locks each row that an update reads, also one that a caller has not committed, but a select reads without locks.
+ * A change of texts, whatever their number: a statement that finds the next ones in the order of an index, and which of them fit,
+ * and one that changes those. `:seq` and `:since` are of the last one before, `:last` is the last one there was at the
+ * beginning, and `:keys` are the ones to change. No statement reads more than {@link atOnce} rows, whether they fit or not. MySQL locks
+ * each row that an update reads, also one that a caller has not committed, but a select reads without locks.
  */
-export type Change = string | { keys: string; change: string };
+export interface Change {
+	keys: string;
+	change: string;
+}
+
+/**
+ * The change of the texts that fit, in the order of arrival.
+ *
+ * @param act the update without its condition, or the delete
+ * @param among a condition of which an index has the texts in their order
+ * @param end what comes after the condition
+ */
+export function changing(
+	texts: string,
+	act: string,
+	{
+		among,
+		fits,
+		index = "",
+		end = "returning 1 as one",
+	}: { among: string; fits: string; index?: string; end?: string },
+): Change {
+	return {
+		keys: `select seq, case when ${fits} then 1 else 0 end as fits from ${texts} ${index}
+			where ${among} and seq > :seq order by seq limit ${atOnce}`,
+		change: `${act} where seq in (:keys) and ${among} and ${fits} ${end}`,
+	};
+}
+
+/** All texts that were there at the beginning. */
+export const everyText = "seq <= :last";
 
 /** A text whose place another one takes. */
 export interface Superseded extends Recipient {
@@ -76,7 +111,7 @@ export interface Statements {
 	byMessage: string;
 	/** recipient, agency, now, limit; names of the recipient's stops, four */
 	open: string;
-	/** recipient, agency */
+	/** recipient, agency, the last one before */
 	unfinished: string;
 	/** recipient, agency, now */
 	followed: string;
@@ -108,6 +143,7 @@ export interface Statements {
 	wakeQueues: string;
 	/** now */
 	recover: Change;
+	/** now, the ids that the queues lie between */
 	recoverQueues: string;
 	recoverPauses: string;
 	/** Puts every unfinished text into its queue again. */
@@ -118,6 +154,8 @@ export interface Statements {
 	erase: Change[];
 	/** id */
 	eraseOne: Change[];
+	/** The last text. */
+	last: string;
 	/** before */
 	purge: (keepsUnacknowledged: boolean) => Change;
 	/** Whether `settled` is used. */
@@ -166,9 +204,9 @@ export interface Statements {
 	/** agency */
 	endSuspension: string;
 	suspended: string;
-	/** The next queues of an agency: id of the last one before, limit, agency */
-	someQueues: string;
-	/** now, the ids that the queues lie between, agency */
+	/** The next queues: id of the last one before, limit */
+	nextQueues: string;
+	/** now, agency, the ids that the queues lie between */
 	wakeAgency: string;
 
 	/** id, version, whether it drains */
@@ -198,6 +236,9 @@ export const insertedColumns =
 
 /** The states that keep the contact's next text back, in SQL. */
 export const open: string = `('${unfinished.join("', '")}')`;
+
+/** Whether a text has one of these states, as the indexes of PostgreSQL and SQLite have it. */
+export const isOpen = `case when state in ${open} then 1 else 0 end`;
 
 /** The columns of a text that is cancelled in a transaction. */
 const cancelledColumns = ["since", "next_at", "unacknowledged", "reason", "progress", "version", "state"] as const;
