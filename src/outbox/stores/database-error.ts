@@ -110,6 +110,11 @@ export function isLockTimeout(error: unknown): boolean {
 	return codeOf(error) === "55P03" || isLocked(error);
 }
 
+/** How PostgreSQL says that a role has no right to do it. */
+export function isForbidden(error: unknown): boolean {
+	return codeOf(error) === "42501";
+}
+
 /** How PostgreSQL says that a statement can only run outside of a transaction. */
 export function isInTransactionBlock(error: unknown): boolean {
 	return codeOf(error) === "25001";

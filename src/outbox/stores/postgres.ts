@@ -1,12 +1,14 @@
 import type { OutboxStore } from "../store.ts";
-import { type AnyQueryable, databaseOf, refuseEnded, transactionOf } from "../transaction.ts";
+import { type AnyQueryable, databaseOf, type Operation, refuseEnded, transactionOf } from "../transaction.ts";
 import type { PostgresQueryable } from "../transactions/pg.ts";
 import type { PostgresJsSql } from "../transactions/postgres-js.ts";
 import type { Connection, Row, Value } from "./connection.ts";
+import { isForbidden } from "./database-error.ts";
 import { type Names, namesFrom, type StoreOptions } from "./names.ts";
 import { refuseChanged, typedRow } from "./plain-rows.ts";
 import { migratePostgres } from "./postgres-tables.ts";
 import { retryLocked } from "./retry.ts";
+import { hiddenIn, refuseHidden, refuseUnreadable } from "./row-security.ts";
 import { createSqlStore } from "./sql.ts";
 import {
 	atOnce,
@@ -38,7 +40,7 @@ const awake = "case when state = 'waiting' and attempted = 0 then greatest(ready
 const erased = `recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
 	queue_id = null, progress = '{}', next_at = null, version = version + 1`;
 
-const statements = ({ texts, stops, queues, agencies, worker, workers }: Names): Statements => ({
+const statements = ({ texts, stops, queues, agencies, worker, workers }: Names, hidden: string): Statements => ({
 	find: `select * from ${texts} where id = $1`,
 	byMessage: `select * from ${texts} where message_id = $1`,
 	open: `select t.*, begun_at as begun,
@@ -57,14 +59,16 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 		where recipient = $1 and agency_id = $2 and message_id is not null order by seq desc limit 100`,
 	unacknowledged: (withHeld) => `select * from ${texts}
 		where unacknowledged is not null and state not in ${withHeld ? "('waiting', 'sending')" : open} order by since, seq limit $1`,
-	// One statement changes the text and the lease, so that no other worker can take the queue over at the same moment.
+	// One statement changes the text and the lease, so that no other worker can take the queue over at the same moment. A stop that is
+	// hidden since the worker looked is missing too.
 	save: () => `with lease as (
 			update ${queues} set lease_until = ${clock} + $15::bigint where id = $13::bigint and token = $14::text and $17::bigint = 1
 			returning 1)
 		update ${texts} set state = $3, reason = $4, since = $5, next_at = $6, ready_at = $7, message_id = $8, queue_id = $9,
 			unacknowledged = $10, attempted = $11, progress = $12, version = version + 1,
 			arrived = case when $17::bigint = 1 then null else arrived end
-		where seq = $1 and version = $2 and ($17::bigint = 0 or (exists (select 1 from lease) and ${isFreeToSend(texts, agencies)}))
+		where seq = $1 and version = $2
+			and ($17::bigint = 0 or (exists (select 1 from lease) and ${isFreeToSend(texts, agencies)} and ${hidden} is null))
 			and ($16::bigint = 0 or begun_at > coalesce((select max(stopped_at) from ${stops} where name in ($18::text, $19::text, $20::text, $21::text)), -1))
 		returning 1 as one`,
 	stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment}) on conflict (name) do update set stopped_at = ${moment}`,
@@ -217,6 +221,10 @@ export function postgresStore(
 		`select * from ${texts} where id in (${marks(ids.length)})`,
 		ids.map(String),
 	];
+	const hidden = hiddenIn(names);
+	/** What a worker repeats asks it in `join` alone. */
+	const checkRows = async (operation: string): Promise<void> =>
+		refuseHidden((await query(`select ${hidden} as hidden`, []))[0], "pool", operation);
 	// An update would lock the row until the caller commits, and the worker would wait for it.
 	const insert = (
 		count: number,
@@ -237,10 +245,10 @@ export function postgresStore(
 
 	async function insertIn(connection: Connection, rows: readonly Value[][]): Promise<Row[]> {
 		const stored = await proven(
-			connection,
+			{ connection, hidden, operation: "enqueue" },
 			rows.flat(),
 			(proof) => `with ${proof}, stored as (${insert(rows.length, "join proof on is_open")})
-				select proof.is_open, stored.* from proof left join stored on true`,
+				select proof.is_open, proof.hidden, stored.* from proof left join stored on true`,
 		);
 		if (!stored) return refuseEnded("enqueue");
 		const known = stored.filter(({ id }) => id !== null);
@@ -252,9 +260,23 @@ export function postgresStore(
 		query,
 		change: async (sql, values) => (await query(sql, values)).length,
 		check: async () => refuseChanged(await query(typedRow, []), "pool", "postgresStore"),
-		migrate: () => migratePostgres(query, names),
+		checkRows: () => checkRows("postgresStore"),
+		async migrate() {
+			await checkRows("migrate");
+			await migratePostgres(query, names);
+			await checkRows("migrate");
+		},
 		async insert(rows) {
-			const stored = await query(insert(rows.length), rows.flat());
+			const statement = `with proof as materialized (select ${hidden} as hidden),
+				stored as (${insert(rows.length, "join proof on hidden is null")})
+				select proof.hidden, stored.* from proof left join stored on true`;
+			const found = await query(statement, rows.flat()).catch(async (error: unknown) => {
+				// With `row_security = off` PostgreSQL refuses it, and does not name the role.
+				if (isForbidden(error)) await checkRows("enqueue");
+				throw error;
+			});
+			refuseHidden(found[0], "pool", "enqueue");
+			const stored = found.filter(({ id }) => id !== null);
 			const before = others(rows, stored);
 			return before ? [...stored, ...(await query(...before))] : stored;
 		},
@@ -268,10 +290,10 @@ export function postgresStore(
 			const isFree = `is_open and (exists (select 1 from done) or not exists (select 1 from ${texts} where id = ${at(2)}
 				and recipient <> '' and (state in ${open} or agency_id <> $2 or recipient <> $3)))`;
 			const stored = await proven(
-				connection,
+				{ connection, hidden, operation: "enqueue" },
 				[...values, now, id],
 				(proof) => `with ${proof}, done as (${change} returning 1), stored as (${insert(1, `join proof on ${isFree}`)})
-					select proof.is_open, stored.* from proof left join stored on true`,
+					select proof.is_open, proof.hidden, stored.* from proof left join stored on true`,
 			);
 			if (!stored) return refuseEnded("enqueue");
 			const [row] = stored.filter((each) => each.id !== null);
@@ -281,9 +303,9 @@ export function postgresStore(
 			const connection = transactionOf(tx, "postgres", "cancel", pool);
 			const change = `${cancel("requested", "$2::bigint")} and id = $1 and state in ${open}`;
 			const isDone = await proven(
-				connection,
+				{ connection, hidden, operation: "cancel" },
 				[id, now],
-				(proof) => `with ${proof}, done as (${change} returning 1) select is_open from proof`,
+				(proof) => `with ${proof}, done as (${change} returning 1) select is_open, hidden from proof`,
 			);
 			return isDone ? (await connection.query(...found([id])))[0] : refuseEnded("cancel");
 		},
@@ -293,13 +315,13 @@ export function postgresStore(
 			const connection = transactionOf(tx, "postgres", "acknowledge", pool);
 			const update = `update ${texts} set unacknowledged = null from proof where is_open and ${isMeant(values.length / 2)}`;
 			const done = await proven(
-				connection,
+				{ connection, hidden, operation: "acknowledge" },
 				values,
-				(proof) => `with ${proof}, done as (${update} returning 1) select is_open from proof`,
+				(proof) => `with ${proof}, done as (${update} returning 1) select is_open, hidden from proof`,
 			);
 			if (!done) refuseEnded("acknowledge");
 		},
-		statements: statements(names),
+		statements: statements(names, hidden),
 	});
 }
 
@@ -321,17 +343,21 @@ const sign = "current_setting('messaging_conversations.tx', true)";
  * transaction, or in one that has ended since, the mark is gone. Undefined if no transaction is open.
  */
 async function proven(
-	connection: Connection,
+	{ connection, hidden, operation }: { connection: Connection; hidden: string; operation: Operation },
 	given: Value[],
 	statement: (proof: string) => string,
 ): Promise<Row[] | undefined> {
 	const values = [...given, crypto.randomUUID()];
 	const mark = `$${values.length}::text`;
-	const byNumber = `select is_open, case when not is_open then set_config('messaging_conversations.tx', concat(${sign}, ${mark}), true) end as mark
-		from (select pg_current_xact_id_if_assigned() is not null as is_open) as number`;
-	const byMark = `select coalesce(strpos(${sign}, ${mark}), 0) > 0 as is_open`;
+	const isAssigned = "pg_current_xact_id_if_assigned() is not null";
+	const byNumber = `case when not is_open then set_config('messaging_conversations.tx', concat(${sign}, ${mark}), true) end as mark
+		from (select ${isAssigned} as is_open, ${hidden} as hidden) as number`;
+	const byMark = `null as mark
+		from (select coalesce(strpos(${sign}, ${mark}), 0) > 0 as is_open, ${hidden} as hidden) as number`;
 	for (const proof of [byNumber, byMark]) {
-		const rows = await connection.query(statement(`proof as materialized (${proof})`), values);
+		const sql = statement(`proof as materialized (select is_open and hidden is null as is_open, hidden, ${proof})`);
+		const rows = await connection.query(sql, values).catch((error: unknown) => refuseUnreadable(error, operation));
+		refuseHidden(rows[0], "tx", operation);
 		if (rows[0]?.is_open === true) return rows;
 	}
 	return undefined;

@@ -8,7 +8,7 @@ import type { Row, Value } from "./connection.ts";
 /** The columns that are numbers, which PostgreSQL gives as strings. */
 const numbers = /^(seq|notBefore|notAfter|priority|createdAt|since|nextAt|readyAt|version|unacknowledged)$/;
 /** The columns that only statements use. */
-const internal = /^(attempted|begunAt|stoppedAt|arrived|isOpen|mark|wave|part[A-Z]\w*)$/;
+const internal = /^(attempted|begunAt|stoppedAt|arrived|isOpen|hidden|mark|wave|part[A-Z]\w*)$/;
 
 export function textFrom(row: Row): OutboxText {
 	const fields = Object.entries(row).flatMap(([column, value]) => {

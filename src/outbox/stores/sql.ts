@@ -56,13 +56,25 @@ export function createSqlStore(database: Database): OutboxStore {
 		});
 	}
 
+	/** Refuses a role that does not see all rows, before anything is decided by what it sees. */
+	const seesAll = (): Promise<unknown> => shielded([], database.checkRows?.() ?? Promise.resolve());
+	const seeing =
+		<Values extends unknown[], Result>(act: (...values: Values) => Promise<Result>) =>
+		async (...values: Values): Promise<Result> => {
+			await seesAll();
+			return act(...values);
+		};
+
 	const names = createContactNames(statements, query);
 	const { changeTexts, changeQueues } = createSweeps(statements, { query, change });
 	const queues = createQueues(statements, { query, change, readopt: () => changeTexts(statements.readopt, []) });
+	const facts = createFacts(statements, names, { query });
+	const operations = createOperations(statements, { query, change, changeQueues });
 	return {
 		...queues,
 		async join() {
 			await check();
+			await seesAll();
 			return queues.join();
 		},
 		async migrate() {
@@ -84,7 +96,14 @@ export function createSqlStore(database: Database): OutboxStore {
 			const row = await shielded([id], database.cancelIn(tx, id, now));
 			return row && textFrom(refuseChangedText(row));
 		},
-		find: async (id) => (await textsOf(statements.find, [id]))[0],
+		async find(id) {
+			const [found] = await textsOf(statements.find, [id]).catch(async (error: unknown) => {
+				await seesAll();
+				throw error;
+			});
+			if (!found) await seesAll();
+			return found;
+		},
 		async open(recipient, limit, now) {
 			// The few that were attempted are ordered here, so that the database needs to sort nothing.
 			const values = [...whose(recipient), now, Math.max(limit, 10), ...(await names.stopsOf(recipient))];
@@ -111,10 +130,10 @@ export function createSqlStore(database: Database): OutboxStore {
 			const values = [...savedValues(text), id, token, leaseMs, ...options, ...stops];
 			return (await change(statements.save({ isGuarded, isLeased }), values)) > 0;
 		},
-		async stop(recipient) {
+		stop: seeing(async (recipient) => {
 			await query(statements.stop, (await names.stopsOf(recipient)).slice(0, 1));
 			await nextMoment();
-		},
+		}),
 		async wake(recipient, now) {
 			await changeTexts(statements.wake, [now, ...whose(recipient)]);
 			await change(statements.wakeQueues, [now, ...whose(recipient)]);
@@ -131,10 +150,10 @@ export function createSqlStore(database: Database): OutboxStore {
 		claimed: async (recipient) =>
 			(await query(statements.claimed, whose(recipient))).map((row) => String(row.message_id)),
 		byMessage: async (messageId) => (await textsOf(statements.byMessage, [messageId]))[0],
-		async unacknowledged(limit, { held = false } = {}) {
+		unacknowledged: seeing(async (limit, { held = false } = {}) => {
 			if (!(await isSettledUsed())) await query(statements.useSettled, []);
 			return textsOf(statements.unacknowledged(held), [limit]);
-		},
+		}),
 		async acknowledge(changes, tx) {
 			// All statements begin here, because what is awaited is not part of a synchronous transaction.
 			const statements = inChunks(changes, mostAcknowledged).map((some) => {
@@ -143,18 +162,23 @@ export function createSqlStore(database: Database): OutboxStore {
 			});
 			await Promise.all(statements);
 		},
-		async erase(which) {
+		erase: seeing(async (which) => {
 			const [what, values]: ["erase" | "eraseOne", Value[]] =
 				"id" in which ? ["eraseOne", [which.id]] : ["erase", whose(which)];
 			for (const statement of statements[what]) await changeTexts(statement, values);
 			if (what === "erase") await change(statements.removeQueues, values);
-		},
-		async purge(before) {
-			return changeTexts(statements.purge(await isSettledUsed()), [before]);
-		},
-		restored: ({ from, to }) => changeTexts(statements.restored, [`,"restored":${JSON.stringify({ from, to })}}`]),
-		...createFacts(statements, names, { query }),
-		...createOperations(statements, { query, change, changeQueues }),
+		}),
+		purge: seeing(async (before) => changeTexts(statements.purge(await isSettledUsed()), [before])),
+		restored: seeing(({ from, to }) =>
+			changeTexts(statements.restored, [`,"restored":${JSON.stringify({ from, to })}}`]),
+		),
+		...facts,
+		note: seeing(facts.note),
+		...operations,
+		suspend: seeing(operations.suspend),
+		endSuspension: seeing(operations.endSuspension),
+		counts: seeing(operations.counts),
+		list: seeing(operations.list),
 	};
 }
 

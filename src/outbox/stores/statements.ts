@@ -10,6 +10,8 @@ export interface Database {
 	change: (sql: string, values: Value[]) => Promise<number>;
 	/** Refuses a connection that changes what it reads. */
 	check: () => Promise<unknown>;
+	/** Refuses a role to which the database shows some of the rows alone. */
+	checkRows?: () => Promise<unknown>;
 	/** Creates the tables, and brings older ones up to date. */
 	migrate: () => Promise<unknown>;
 	/** Stores texts, or finds those that have their ids. Each has the values of {@link insertedColumns}. */
