@@ -130,7 +130,7 @@ function afterRestore(text: OutboxText, match: Match | null, rules: Rules, now: 
 
 /** What becomes of a text that may not be sent now. */
 export function whileWaiting(text: OutboxText, rules: Rules, now: number): Change | undefined {
-	if (text.progress.cancelRequested) return unsent(text, "cancelled", "requested");
+	if (text.progress.cancelRequested) return asCancelled(text);
 	const until = pausedUntil(text, rules);
 	const limit = lastMoment(text, rules);
 	if (now > limit) return unsent(text, "expired", "too_old");
@@ -140,6 +140,11 @@ export function whileWaiting(text: OutboxText, rules: Rules, now: number): Chang
 /** A text that will not be sent. An earlier request may have been taken, if the conversation was hidden then. */
 export function unsent(text: OutboxText, state: "cancelled" | "expired", reason: OutboxReason): Change {
 	return isInDoubt(text) ? ended("unknown", "unreadable") : ended(state, reason);
+}
+
+/** The end of a text that was marked when it could not be ended at once. */
+function asCancelled(text: OutboxText): Change {
+	return unsent(text, "cancelled", text.progress.superseded ? "superseded" : "requested");
 }
 
 /** Before the first request. It would replace any text in the service's queue, even one of somebody else. */
@@ -333,7 +338,7 @@ function ifNothing(text: OutboxText, isSeen: boolean, rules: Rules, now: number)
 	const pending = pendingOf(text);
 	if (pending.some(({ end }) => end === "accepted")) return ended("unknown", "ambiguous");
 	if (pending.at(-1)?.end === "refused") return ended("refused", "bad_request");
-	if (text.progress.cancelRequested) return unsent(text, "cancelled", "requested");
+	if (text.progress.cancelRequested) return asCancelled(text);
 	if (now > lastMoment(text, rules)) return unsent(text, "expired", "too_old");
 	const requests = cleared(text.progress.requests, isSeen);
 	const known = { ...text, progress: { ...text.progress, requests } };

@@ -436,10 +436,14 @@ export function createOutbox(given: OutboxOptions): Outbox {
 			if (!row || !isUnfinished(row.state)) return row;
 			// What was restored from a backup may have been sent, which the worker finds out.
 			const isUnsent = row.state === "waiting" && !isRestored(row);
-			const change = isUnsent ? unsent(row, "cancelled", reason) : {};
-			const next = changed(row, { ...change, progress: marks }, now());
+			const isLookedFor = row.state === "waiting" && !isUnsent;
+			const due = isLookedFor ? { readyAt: Math.min(row.readyAt, now()), nextAt: now() } : {};
+			const change = isUnsent ? unsent(row, "cancelled", reason) : due;
+			const progress = { ...marks, ...(reason === "superseded" && { superseded: true as const }) };
+			const next = changed(row, { ...change, progress }, now());
 			if (!(await store.save(next))) continue;
 			if (next.state !== row.state) await settled(next);
+			if (isLookedFor) await wake(next);
 			return next;
 		}
 	}

@@ -20,7 +20,8 @@ export interface OutboxStore {
 	insertMany: (texts: readonly NewText[], tx: unknown) => Promise<OutboxText[]>;
 	/**
 	 * Cancels an unfinished text in the caller's transaction, and returns its row. One that waits and was never requested ends as
-	 * `cancelled`, reason `requested`. Any other one is only marked as `cancelRequested`. Undefined for an unknown id.
+	 * `cancelled`, reason `requested`. Any other one is only marked as `cancelRequested`, and due at once if it waits, because a worker
+	 * ends it. Undefined for an unknown id.
 	 */
 	cancelIn: (id: string, now: number, tx: unknown) => Promise<OutboxText | undefined>;
 	/** Finds the row of an id. */
@@ -220,8 +221,8 @@ export interface ClaimOptions {
 	/** Texts that were inserted since may stay where they are until another claim. A store need not heed it. */
 	leavesNew?: boolean;
 	/**
-	 * Only queues of this agency, which may be paused; with an empty one of any agency, although everybody is paused. Of an agency
-	 * that is suspended those that wait for a read.
+	 * Only queues of this agency, which may be paused; with an empty one of any agency, although everybody is paused, except of those
+	 * with a pause of their own that has not come to its end. Of an agency that is suspended those that wait for a read.
 	 */
 	probing?: string;
 }

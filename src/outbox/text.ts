@@ -138,6 +138,8 @@ export interface Progress {
 	baseline: Baseline | null;
 	/** The text may not be sent again. */
 	cancelRequested?: boolean | undefined;
+	/** It may not be sent again because a text was enqueued that supersedes it. */
+	superseded?: true | undefined;
 	/** The text is erased as soon as it has ended. */
 	forget?: boolean | undefined;
 	/** The id of the text that was to take its place on purpose. It did when the service took that text. */

@@ -106,11 +106,19 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		const isUnsent = row.state === "waiting" && row.progress.attempts === 0 && !row.progress.restored;
 		const ended = { state: "cancelled", reason, since: now, nextAt: null, unacknowledged: row.version + 1 } as const;
 		const marked =
-			row.state === "held" ? { unacknowledged: row.version + 1 } : row.state === "waiting" ? { nextAt: now } : {};
+			row.state === "held"
+				? { unacknowledged: row.version + 1 }
+				: row.state === "waiting"
+					? { nextAt: now, readyAt: Math.min(row.readyAt, now) }
+					: {};
 		set(row, {
 			...(isUnsent ? ended : marked),
 			version: row.version + 1,
-			progress: { ...row.progress, cancelRequested: true },
+			progress: {
+				...row.progress,
+				cancelRequested: true,
+				...(reason === "superseded" && { superseded: true as const }),
+			},
 		});
 	};
 	const insert = async (text: NewText): Promise<OutboxText> => {
@@ -237,7 +245,9 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			const mayBe = ({ agencyId, band, dueAt, leasedUntil }: Queue): boolean => {
 				if (dueAt > now || leasedUntil > clock() || without.includes(agencyId)) return false;
 				const isIdle = isSuspended(agencyId);
-				if (probing !== undefined) return (probing === "" || probing === agencyId) && (band === 3 || !isIdle);
+				const isOwnPause = probing === "" && (pauses.get(agencyId)?.until ?? 0) > now;
+				if (probing !== undefined)
+					return !isOwnPause && (probing === "" || probing === agencyId) && (band === 3 || !isIdle);
 				if (pauses.has(agencyId)) return false;
 				return isReading ? band === 3 || isIdle : band !== 3 && !isIdle;
 			};

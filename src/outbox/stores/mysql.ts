@@ -165,7 +165,8 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 				or exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.suspended_since is not null))`;
 			return `select agency_id, served_at, case when ${isSuspended} then 1 else 0 end as is_suspended from ${agencies} a
 				where agency_id <> '' ${what === "probe" ? "" : isHealthy} ${without > 0 ? `and agency_id not in (${marks(without, 2)})` : ""}
-					and ${isClaimable(what, isSuspended, isDue)}
+					${what === "probe" ? "and (failures = 0 or paused_until <= $1)" : ""}
+				and ${isClaimable(what, isSuspended, isDue)}
 				order by ${what === "read" ? "" : `if(${isDue(0)}, 0, 1),`} served_at limit ${limit}`;
 		},
 		serve: `update ${agencies} set served_at = greatest(${clock}, served_at + 1) where agency_id = $1 and served_at = $2`,
@@ -438,7 +439,7 @@ async function acknowledgeIn(connection: Connection, names: Names, values: Value
 	);
 }
 
-const cancel = (texts: string, reason: string): string =>
+const cancel = (texts: string, reason: "requested" | "superseded"): string =>
 	`update ${texts} force index (primary) set arrived = 1, ${cancelled(reason, "$2", (one, other) => `concat(${one}, ${other})`)}`;
 
 async function cancelIn(connection: Connection, names: Names, id: string, now: number): Promise<Row | undefined> {

@@ -139,6 +139,7 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names, 
 			or exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.suspended_since is not null))`;
 		return `select agency_id, served_at, case when ${isSuspended} then 1 else 0 end as is_suspended from ${agencies} a
 			where agency_id <> '' ${what === "probe" ? "" : isHealthy} ${without > 0 ? `and agency_id not in (${marks(without, 2)})` : ""}
+				${what === "probe" ? "and (failures = 0 or paused_until <= $1)" : ""}
 				and ${isClaimable(what, isSuspended, isDue)}
 			order by ${what === "read" ? "" : `case when ${isDue(0)} then 0 else 1 end,`} served_at limit ${limit}`;
 	},
@@ -238,7 +239,7 @@ export function postgresStore(
 		const missing = rows.flatMap(([id]) => (ids.has(id) ? [] : [id]));
 		return missing.length > 0 ? found(missing) : undefined;
 	};
-	const cancel = (reason: string, now: string): string =>
+	const cancel = (reason: "requested" | "superseded", now: string): string =>
 		`update ${texts} set ${cancelled(reason, now, (one, other) => `${one} || ${other}`)}, arrived = 1 from proof where is_open`;
 	const isMeant = (count: number): string =>
 		`(id, unacknowledged) in (values ${rowsOfMarks(count, 2, (pair) => `(${pair.replace(/, (.*)/, ", cast($1 as bigint)")})`)})`;

@@ -136,6 +136,7 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 			or exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.suspended_since is not null))`;
 		return `select agency_id, served_at, case when ${isSuspended} then 1 else 0 end as is_suspended from ${agencies} a
 			where agency_id <> '' ${what === "probe" ? "" : isHealthy} ${without > 0 ? `and agency_id not in (${marks(without, 2)})` : ""}
+				${what === "probe" ? "and (failures = 0 or paused_until <= $1)" : ""}
 				and ${isClaimable(what, isSuspended, isDue)}
 			order by ${what === "read" ? "" : `case when ${isDue(0)} then 0 else 1 end,`} served_at limit ${limit}`;
 	},
@@ -243,7 +244,7 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient | AnyQueryable, op
 	const insertAll = (count: number): string =>
 		insert(`values ${rowsOfMarks(count, width, (row) => `(${row}, 'waiting', 0, 0)`)}`);
 	const find = `select * from ${texts} where id = $1`;
-	const cancel = (reason: string): string =>
+	const cancel = (reason: "requested" | "superseded"): string =>
 		`update ${texts} set ${cancelled(reason, "$2", (one, other) => `${one} || ${other}`)}, arrived = 1`;
 	/** old text, now; new text, its agency, recipient */
 	const supersede = `${cancel("superseded")} where id = $1 and state in ('waiting', 'held')

@@ -243,7 +243,16 @@ export const open: string = `('${unfinished.join("', '")}')`;
 export const isOpen = `case when state in ${open} then 1 else 0 end`;
 
 /** The columns of a text that is cancelled in a transaction. */
-const cancelledColumns = ["since", "next_at", "unacknowledged", "reason", "progress", "version", "state"] as const;
+const cancelledColumns = [
+	"since",
+	"next_at",
+	"ready_at",
+	"unacknowledged",
+	"reason",
+	"progress",
+	"version",
+	"state",
+] as const;
 
 /**
  * The change of a text that is cancelled in a transaction. One that was never requested ends. One that was is marked, and a worker
@@ -251,15 +260,24 @@ const cancelledColumns = ["since", "next_at", "unacknowledged", "reason", "progr
  *
  * @param concat of two strings
  */
-export function cancelled(reason: string, now: string, concat: (one: string, other: string) => string): string {
+export function cancelled(
+	reason: "requested" | "superseded",
+	now: string,
+	concat: (one: string, other: string) => string,
+): string {
 	// What was restored from a backup may have been sent, which the worker finds out.
 	const isUnsent = `state = 'waiting' and attempted = 0 and progress not like '%"restored":{%'`;
 	const changes: Record<(typeof cancelledColumns)[number], string> = {
 		since: `case when ${isUnsent} then ${now} else since end`,
 		next_at: `case when ${isUnsent} then null when state = 'waiting' then ${now} else next_at end`,
+		// A worker looks for it at once, and does not wait for a time at which it may not be sent any more.
+		ready_at: `case when state = 'waiting' and ready_at > ${now} then ${now} else ready_at end`,
 		unacknowledged: `case when ${isUnsent} or state = 'held' then version + 1 else unacknowledged end`,
 		reason: `case when ${isUnsent} then '${reason}' else reason end`,
-		progress: concat(`'{"cancelRequested":true,'`, "substr(progress, 2)"),
+		progress: concat(
+			`'{"cancelRequested":true,${reason === "superseded" ? '"superseded":true,' : ""}'`,
+			"substr(progress, 2)",
+		),
 		version: "version + 1",
 		state: `case when ${isUnsent} then 'cancelled' else state end`,
 	};

@@ -243,6 +243,20 @@ export const claimChecks: Check[] = [
 		},
 	},
 	{
+		title: "a claim that probes for everybody leaves out agencies whose own pause has not ended",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("x", otherAgency));
+			const why = { reason: "read", cause: "forbidden", since: noon };
+			await store.pause({ agencyId: "", until: noon, failures: 1, ...why });
+			await store.pause({ agencyId: recipient.agencyId, until: noon + 10, failures: 1, ...why });
+			like("claim", (await claim(store, { probing: "" })).map(who), [otherAgency]);
+			equal("claim of what is left", await claim(store, { probing: "", now: noon + 9 }), []);
+			like("claim once its pause has ended", (await claim(store, { probing: "", now: noon + 10 })).map(who), [
+				recipient,
+			]);
+		},
+	},
+	{
 		title: "recover makes every queue due",
 		async run(given) {
 			const store = await given(textOf("a"));

@@ -74,7 +74,7 @@ export interface Pauses {
 	cleared: (id: string) => void;
 	/** Returns the time until which an agency's texts wait, as far as this process knows. */
 	pausedUntil: (agencyId: string) => number;
-	/** Takes in a pause that has ended, for one queue to try. */
+	/** Takes in a pause whose end in the store is over, for one queue to try. Whatever this process knows of other pauses is older. */
 	resumed: (pause: StoredPause) => void;
 	/** Takes in that the store knows no pause of these agencies, nor of everybody. */
 	ended: (agencyIds: Iterable<string>) => void;
@@ -214,6 +214,10 @@ export function createPauses(
 			return Math.max(...all.map((name) => scopes.get(name)?.until ?? 0));
 		},
 		resumed({ agencyId, until, failures, reason }) {
+			for (const each of pausing) {
+				const other = scopes.get(nameOf(each, agencyId));
+				if (other) other.until = Math.min(other.until, until);
+			}
 			const scope = scopeOf(nameOf(reason as Operation, agencyId));
 			scope.until = until;
 			scope.times = Math.max(scope.times, failures);

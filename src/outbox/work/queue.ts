@@ -15,16 +15,30 @@ import { endUnsent, write } from "./write.ts";
 /** When a queue is due next, and what it waits for. Undefined if nothing is left in it. */
 export type Next = NextDue | undefined;
 
-/** Does what is due in a queue, until the signal aborts. */
+/** Does what is due in a queue, until the signal aborts. Returns when it is due next, and whether a text came into another state. */
 export async function workQueue(
 	shared: Omit<QueueContext, "lease" | "contact">,
 	lease: Lease,
 	signal?: AbortSignal,
-): Promise<Next> {
+): Promise<{ next: Next; isChanged: boolean }> {
 	const { store, now } = shared.options;
-	const context: QueueContext = { ...shared, lease, contact: createContact(store, shared.optOuts, lease, now) };
+	let isChanged = false;
+	const onChange = (text: OutboxText): Promise<void> => {
+		isChanged = true;
+		return shared.onChange(text);
+	};
+	const contact = createContact(store, shared.optOuts, lease, now);
+	const next = await workTexts({ ...shared, onChange, lease, contact }, signal);
+	return { next, isChanged };
+}
+
+async function workTexts(context: QueueContext, signal: AbortSignal | undefined): Promise<Next> {
+	const { lease } = context;
+	const { store, now } = context.options;
 	// Another text of the agency has met an error since the queue was leased.
-	if (context.pauses.pausedUntil(lease.agencyId) > now()) return { at: now(), band: lease.band };
+	const pausedUntil = context.pauses.pausedUntil(lease.agencyId);
+	// Not later than in a second, because another worker may end the pause.
+	if (pausedUntil > now()) return { at: Math.min(pausedUntil, now() + 1_000), band: lease.band };
 	// Before anything is sent: it reads further back, and may find that the contact wants no more texts.
 	await follow(context, lease, signal);
 	let last: OutboxText | undefined;

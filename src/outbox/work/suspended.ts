@@ -2,7 +2,7 @@
  * The switch that a person throws. It is in the store, so that every worker obeys it: `claim` gives no queue to send from, and the
  * statement that begins a request refuses it. Pauses come and go beside it.
  */
-import { lastMoment } from "../decide.ts";
+import { isRestored, lastMoment } from "../decide.ts";
 import type { CheckedOptions } from "../options.ts";
 import { bandOf, type NextDue, type StoredSuspension } from "../store.ts";
 import { suspensionOf } from "../suspension.ts";
@@ -54,7 +54,8 @@ export async function nextWhileSuspended(
 	if (!head || !first || !suspensionOf(recipient.agencyId, await store.suspended())) return undefined;
 	if (head !== first && (head.nextAt ?? 0) <= at) return { at, band: bandOf(head.state, head.priority) };
 	const next = await store.nextOf(recipient, at);
-	const expires = waiting.map((text) => Math.max(at, lastMoment(text, rules) + 1));
+	// What was restored from a backup only ends after a read, once the suspension has ended.
+	const expires = waiting.filter((text) => !isRestored(text)).map((text) => Math.max(at, lastMoment(text, rules) + 1));
 	return {
 		at: Math.min(at + longestMs, next?.at ?? at + longestMs, ...expires),
 		band: bandOf(first.state, first.priority),

@@ -8,8 +8,8 @@ import type { Next } from "./queue.ts";
 /** The parts of the outbox that a worker uses. */
 export interface Work {
 	store: OutboxStore;
-	/** Does what is due in a queue, until the signal aborts. Returns when it is due next. */
-	step: (lease: Lease, signal?: AbortSignal) => Promise<Next>;
+	/** Does what is due in a queue, until the signal aborts. Returns when it is due next, and whether a text came into another state. */
+	step: (lease: Lease, signal?: AbortSignal) => Promise<{ next: Next; isChanged: boolean }>;
 	now: () => number;
 	concurrency: number;
 	/** How long a lease lasts, in milliseconds, if the worker is gone. */
@@ -33,6 +33,14 @@ const busyMs = 200;
 const beatMs = 5_000;
 /** A worker that tries whether a pause has ended, and dies, keeps others from it for this long. */
 const probeMs = 60_000;
+/** A queue that comes back as due so many times, although nothing came of it, has something that no step can change. */
+const mostIdle = 2;
+/** Then it is due after a second, and after twice as long each time. */
+const longestIdleMs = 60_000;
+/** Timers and other work of the process have their turn at least as often as this. */
+const mostBusyMs = 50;
+/** After a claim that found nothing the next one comes no sooner, however many jobs of an engine or changes of a feed ask for it. */
+const gapMs = 50;
 /** A worker takes at most this many queues of an agency at once. */
 const mostOfOne = 4;
 
@@ -57,14 +65,34 @@ export function createLoop({ store, step, now, concurrency, leaseMs, suspended }
 	const kept = new Set<Lease>();
 	/** Under this name all calls of `drain` give a sign of life. Made late, because a worker of Cloudflare has no chance at its start. */
 	let drainId: string | undefined;
+	/** How many times in a row a queue came back as due although no text of it has changed its state. */
+	const idle = new Map<number, number>();
 	const nudges = new Set<() => void>();
 	const nudge = (): void => {
 		for (const tell of nudges) tell();
 	};
 
+	/**
+	 * When a queue is due next. One that comes back as due again and again without a change would be worked on as fast as the database
+	 * can, so it waits. A text that comes into it makes it due at once all the same.
+	 */
+	function unlessIdle({ id }: Lease, next: Next, isChanged: boolean): Next {
+		const at = now();
+		if (isChanged || !next || next.at > at) {
+			idle.delete(id);
+			return next;
+		}
+		const times = (idle.get(id) ?? 0) + 1;
+		idle.set(id, times);
+		return times <= mostIdle
+			? next
+			: { ...next, at: at + Math.min(longestIdleMs, idleMs * 2 ** (times - mostIdle - 1)) };
+	}
+
 	async function run(forever: boolean, signal?: AbortSignal): Promise<void> {
 		const running = new Map<Lease, { ended: Promise<void>; since: number }>();
 		let last = 0;
+		let restedAt = performance.now();
 		let joinedAt = Number.NEGATIVE_INFINITY;
 		let probedAt = Number.NEGATIVE_INFINITY;
 		if (!forever) drainId ??= crypto.randomUUID();
@@ -89,8 +117,8 @@ export function createLoop({ store, step, now, concurrency, leaseMs, suspended }
 
 		async function work(lease: Lease, probed?: StoredPause): Promise<void> {
 			try {
-				const next = await step(lease, signal);
-				await store.release(lease, next);
+				const { next, isChanged } = await step(lease, signal);
+				await store.release(lease, signal?.aborted ? next : unlessIdle(lease, next, isChanged));
 				// The pause neither ended nor grew, because the step made no request of its kind.
 				if (probed) await store.probe(probed.agencyId, probed.until, now());
 				if (probed || (next && next.at <= now())) hasNews = true;
@@ -171,7 +199,10 @@ export function createLoop({ store, step, now, concurrency, leaseMs, suspended }
 				if (!lease) continue;
 				const until = at + probeMs;
 				if (await store.probe(probing, pause.until, until)) {
-					pauses.resumed({ ...pause, until: 1 });
+					// What this process knows of the agency may be older than what the store has just said.
+					const own = paused.find(({ agencyId }) => agencyId === lease.agencyId);
+					if (!own) pauses.ended([lease.agencyId]);
+					for (const each of own ? [pause, own] : [pause]) pauses.resumed({ ...each, until: 1 });
 					start(lease, { ...pause, until });
 				} else await store.release(lease, { at, band: lease.band });
 			}
@@ -190,6 +221,11 @@ export function createLoop({ store, step, now, concurrency, leaseMs, suspended }
 			await releaseKept();
 			while (!signal?.aborted && !failure) {
 				isAwake = false;
+				// With a database in the process, everything else would stand still until nothing is due.
+				if (performance.now() - restedAt > mostBusyMs) {
+					await sleep(0, [signal]);
+					restedAt = performance.now();
+				}
 				const at = now();
 				if (at + beatMs < last) {
 					// The clock was set back. A text that waits for some seconds would wait until the clock comes to that time again.
@@ -209,11 +245,13 @@ export function createLoop({ store, step, now, concurrency, leaseMs, suspended }
 				}
 				const count = await claim(at);
 				if (count > 0 && running.size < concurrency) continue;
+				const emptyAt = count === 0 && running.size === 0 ? performance.now() : undefined;
 				// A step that ended meanwhile may have made something due that this claim has not seen.
 				if (running.size === 0 && !forever && !isAwake) break;
 				// At most until something is stored or a step ends.
 				waiting = new AbortController();
 				if (!isAwake) await sleep(idleMs, [signal, waiting.signal]);
+				if (emptyAt !== undefined) await sleep(gapMs - (performance.now() - emptyAt), [signal]);
 			}
 		} finally {
 			nudges.delete(tell);
