@@ -236,7 +236,7 @@ export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadline
 	 * numbers.
 	 */
 	tracer?: Tracer | undefined;
-	/** Called when a valid response has something that the contract does not know, such as a new field or status. */
+	/** Called when a valid response, or an error of the service, has something that the contract does not know, such as a new field. */
 	onContractDrift?: ((drift: ContractDrift) => unknown) | undefined;
 	/**
 	 * The only numbers that may be sent to, or a function that returns exactly `true` for them. A send to another number

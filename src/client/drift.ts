@@ -3,11 +3,14 @@ import { type Field, shapes } from "../../generated/shapes.ts";
 import { ignoreErrors } from "./attempt-event.ts";
 import type { Operation } from "./errors.ts";
 
-/** A part of a response that the contract does not know. The call still succeeds, and the data keeps the part. */
+/** A part of a response that the contract does not know. It changes nothing for the call, and data keep the part. */
 export interface ContractDrift {
 	/** Operation id of the call. */
 	operation: Operation;
-	/** Path of the part, such as `conversations[].visibility.reason`, or the name of a header. Never a value. */
+	/**
+	 * Path of the part, such as `conversations[].visibility.reason`, or the name of a header. Of an error it begins with the tag:
+	 * `PartnerNotFound.details`. Never a value.
+	 */
 	path: string;
 	/**
 	 * - `unknown-field`: a field that the contract does not have
@@ -35,6 +38,17 @@ export function reportDrift(
 	};
 	compare({ shape: operationTable[operation].answer }, data, "", report);
 	if (!correlationId) report("X-Correlation-Id", "missing-header");
+}
+
+/** Reports the fields of an error of the service that the contract does not have. */
+export function reportErrorDrift(
+	listener: (drift: ContractDrift) => unknown,
+	operation: Operation,
+	body: unknown,
+): void {
+	const { _tag, message, ...unknown }: Record<string, unknown> = Object(body);
+	const paths = new Set(Object.keys(unknown).map((name) => `${_tag}.${shownName(name)}`));
+	for (const path of paths) ignoreErrors(() => listener({ operation, path, kind: "unknown-field" }));
 }
 
 /** Compares a value of a response with what the contract knows about its field. */

@@ -66,6 +66,13 @@ export interface ExchangeFault {
  */
 export type Exchange = (request: ExchangeRequest, control: ExchangeControl) => Promise<ExchangeAnswer>;
 
+/** Of what a function returned that is no response: most often a mock. */
+export const noResponseCode = "ERR_NO_RESPONSE";
+
+export function noResponse(): TypeError {
+	return Object.assign(new TypeError("no response"), { code: noResponseCode });
+}
+
 /** The error of the exchanges of this package. */
 export class ExchangeError extends Error implements ExchangeFault {
 	readonly fault: unknown;

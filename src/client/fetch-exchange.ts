@@ -6,6 +6,7 @@ import {
 	ExchangeError,
 	type ExchangeHead,
 	type ExchangeHeaders,
+	noResponse,
 } from "./exchange.ts";
 
 /** What a `fetch` is called with. */
@@ -65,14 +66,14 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 			// A read that goes out late does no harm.
 			if (!noStore) untaken.set(check, url);
 			const response = await fetch(url, Object.assign(init, connection));
+			const isGiven = isResponse(response);
+			// A status below 200 is not a final one. A `fetch` that ignores its signal comes back after the abort.
+			if (!isGiven || response.status < 200 || signal.aborted) {
+				discard(Object(response));
+				throw isGiven ? new TypeError("no usable response") : noResponse();
+			}
 			const { status } = response;
 			const received = response.headers as ExchangeHeaders;
-			// A status below 200 is not a final one. A `fetch` that ignores its signal comes back after the abort. A mock may
-			// have no headers.
-			if (!(status >= 200) || typeof received?.get !== "function" || signal.aborted) {
-				discard(response);
-				throw new TypeError("no usable response");
-			}
 			head = { status, headers: received };
 			// The body of a redirect says nothing.
 			if (status >= 300 && status < 400) {
@@ -137,6 +138,13 @@ function watchConnections(): void {
 	);
 }
 
+/** Whether a `fetch` gave what is used of a response. A mock may not. */
+function isResponse(given: unknown): given is FetchResponse {
+	const { status, headers, text, body }: Partial<FetchResponse> = Object(given);
+	const isReadable = typeof text === "function" || typeof Object(body).getReader === "function";
+	return typeof status === "number" && !Number.isNaN(status) && typeof headers?.get === "function" && isReadable;
+}
+
 /** Whether a request failed before it had a connection, so that nothing was sent. */
 function isFailedConnect(fault: unknown): boolean {
 	// Fetch wraps the error of a connection, and that of a proxy that refuses a tunnel twice.
@@ -173,7 +181,8 @@ async function read(
 	// `content-length` counts compressed bytes: only without an encoding does it bound what `text()` reads.
 	const isBounded = length >= 0 && !headers.get("content-encoding");
 	if (isBounded || typeof body?.getReader !== "function") {
-		const text = await untilAborted(response.text(), signal);
+		const text: unknown = await untilAborted(response.text(), signal);
+		if (typeof text !== "string") throw noResponse();
 		return text.length > maxBytes ? undefined : text;
 	}
 	const reader = body.getReader();

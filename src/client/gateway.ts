@@ -10,11 +10,12 @@ export function isListed(status: number): status is keyof typeof tagOfStatus {
 }
 
 /**
- * Whether an error status is the service's own word: its body is JSON with the `_tag` of that status. A correlation id is
- * no proof, because gateways copy headers.
+ * Whether an error status is the service's own word: its body is JSON with the `_tag` of that status, and a `message`. The service
+ * may add fields. A correlation id is no proof, because gateways copy headers.
  */
 export function isOfService(status: number, body: unknown): boolean {
-	const { _tag }: { _tag?: unknown } = Object(body);
+	const { _tag, message }: { _tag?: unknown; message?: unknown } = Object(body);
+	if (typeof message !== "string") return false;
 	// The service may use other 5xx than 500 for the same error.
 	const tag = isServerError(status) ? "PartnerInternalError" : isListed(status) ? tagOfStatus[status] : undefined;
 	return tag !== undefined && _tag === tag;

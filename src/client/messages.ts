@@ -221,7 +221,7 @@ export function createMessages(transport: Transport, settings: MessagesOptions):
 /** The path of a field by which a response says that the text is both sent and held, or neither, or that it failed. */
 function contradiction({ success, queued, messageId, queueId }: SendMessageResult): string | undefined {
 	if (!success) return "/success";
-	if ((messageId === null) !== queued) return "/messageId";
-	if ((queueId !== null) !== queued) return "/queueId";
+	if ((messageId === null) !== queued || messageId === "") return "/messageId";
+	if ((queueId !== null) !== queued || queueId === "") return "/queueId";
 	return undefined;
 }

@@ -3,6 +3,7 @@
  */
 import type { CallState } from "./call-state.ts";
 import { type FaultFacts, PartnerConnectionError, type PartnerError } from "./errors.ts";
+import { noResponseCode } from "./exchange.ts";
 import { factsOf } from "./facts.ts";
 
 const connectCode = /^(EAI_(AGAIN|FAIL|NODATA|NONAME)|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/;
@@ -28,12 +29,18 @@ export function lostConnection<Data>(
 ): PartnerError {
 	const cause = faultFacts(fault);
 	const unsent = call.head ? undefined : unsentBy(fault, connected, cause);
-	const isClosed = cause.code === closedCode;
-	const lost = isClosed ? "its connections were closed" : "the connection was lost";
-	const { text = lost, isPermanent = isClosed } = unsent ?? {};
+	const { text, isPermanent } = unsent ?? lostBy(cause.code);
 	const message = `${call.plan.operation}: ${text}${cause.code ? ` (${cause.code})` : ""}`;
 	const outcome = unsent ? "not_sent" : "unknown";
 	return new PartnerConnectionError(message, { ...factsOf(call, outcome), retryable: !isPermanent, cause });
+}
+
+/** How a request may have been sent that got no response. */
+function lostBy(code: string | undefined): { text: string; isPermanent?: boolean } {
+	if (code === closedCode) return { text: "its connections were closed", isPermanent: true };
+	if (code !== noResponseCode) return { text: "the connection was lost" };
+	const text = "what fetch or http returned is no response. If it is a mock, return `new Response(body, { status })`";
+	return { text, isPermanent: true };
 }
 
 /** How a fault proves that no request was sent, and whether trying again cannot help. Undefined if it proves nothing. */
@@ -42,6 +49,7 @@ function unsentBy(
 	connected: boolean | undefined,
 	{ code = "", syscall }: FaultFacts,
 ): { text: string; isPermanent?: boolean } | undefined {
+	if (isRefusedStream(fault)) return { text: "the service refused the stream before it read the request" };
 	if (refusedCertificateCode.test(code)) return { text: "the client certificate was refused", isPermanent: true };
 	// There was no connection, even if a mock raises these. A read or a write happens on a connection.
 	const isRefused = code === "ECONNREFUSED" || code === "ENOTFOUND";
@@ -61,6 +69,17 @@ function unsentBy(
 	// The same codes also come from a read and a write, which happen after the request.
 	const isCode = syscall === undefined && connectCode.test(code);
 	return isCode || isConnect(syscall) || allConnects || connected === false ? { text: "no connection" } : undefined;
+}
+
+/**
+ * Whether the service refused a stream of HTTP/2 unprocessed: by REFUSED_STREAM, which is also what Node makes of a GOAWAY whose last
+ * stream is an earlier one. The code of a GOAWAY proves nothing, because a GOAWAY can come after the request was processed.
+ */
+function isRefusedStream(fault: unknown): boolean {
+	const { message, code }: { message?: unknown; code?: unknown } = Object(property(fault, "cause") ?? fault);
+	if (code === "ERR_HTTP2_STREAM_ERROR") return message === "Stream closed with error code NGHTTP2_REFUSED_STREAM";
+	// Deno's only sign.
+	return message === "stream error received: refused stream before processing any application logic";
 }
 
 function isConnect(syscall: unknown): boolean {

@@ -14,6 +14,7 @@ import {
 	type ExchangeHead,
 	type ExchangeHeaders,
 	type ExchangeRequest,
+	noResponse,
 } from "./exchange.ts";
 import { type Connections, createConnections, noteKeepAlive, twoTurns } from "./node-connections.ts";
 
@@ -183,6 +184,8 @@ function send(
 		});
 		request.on("response", (response) => {
 			connected = true;
+			// What a mock emits may be none.
+			if (!Array.isArray(response?.rawHeaders)) return endByClose(noResponse());
 			const status = response.statusCode ?? 0;
 			// Not a final status, such as a 101 that names no protocol. The request closes without a response.
 			if (status < 200) return void request.destroy();

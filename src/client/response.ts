@@ -1,6 +1,7 @@
 import { answers } from "../../generated/answers.ts";
 import { operationTable } from "../../generated/operations.ts";
 import type { CallState } from "./call-state.ts";
+import { reportErrorDrift } from "./drift.ts";
 import {
 	callErrors,
 	type Facts,
@@ -31,9 +32,16 @@ export function judge<Data>(call: CallState<Data>, data: unknown, error: unknown
 	const broken =
 		status !== 200 && !isOutside ? "the status" : (brokenField(plan.operation, data) ?? plan.verify?.(known));
 	if (broken === undefined) return known;
-	const outcome = status === 200 && Object(data).success === true ? "sent" : "unknown";
+	const outcome = status === 200 && isAccepted(data) ? "sent" : "unknown";
 	const message = `${plan.operation}: the answer breaks the contract at ${broken || "/"}`;
 	throw new PartnerUnexpectedResponse(message, factsOf(call, outcome));
+}
+
+/** Whether an answer proves that the service took a text. A captive portal or an API gateway says `success` too, but gives no id. */
+function isAccepted(data: unknown): boolean {
+	const { success = true, queued, messageId, queueId }: Record<string, unknown> = Object(data);
+	const hasId = [messageId, queueId].some((id) => typeof id === "string" && id !== "");
+	return success === true && typeof queued === "boolean" && hasId;
 }
 
 /** The error of a 2xx whose body is empty or no JSON. */
@@ -65,6 +73,7 @@ function refused<Data>(call: CallState<Data>, status: number, body: unknown): Pa
 	}
 	if (isWrongBaseUrl(call, status, body)) return wrongBaseUrl(facts(status < 500 ? "not_sent" : "unknown"), status);
 	const isOwn = isOfService(status, body);
+	if (isOwn && call.client.onContractDrift) reportErrorDrift(call.client.onContractDrift, operation, body);
 	const isTaken = isOwn || (errorBodies === "any" && [401, 403, 404].includes(status));
 	const listed: readonly number[] = operation === "request" ? anyRefusal : operationTable[operation].refusals;
 	if (!isOwn && !(isTaken && listed.includes(status))) {

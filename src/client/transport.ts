@@ -15,7 +15,7 @@ import {
 	type PartnerError,
 	PartnerTimeoutError,
 } from "./errors.ts";
-import type { ExchangeFault, ExchangeHead } from "./exchange.ts";
+import { type ExchangeAnswer, type ExchangeFault, type ExchangeHead, noResponse } from "./exchange.ts";
 import { factsOf } from "./facts.ts";
 import { isOfService } from "./gateway.ts";
 import { hasNewKey, readKey } from "./key.ts";
@@ -250,7 +250,9 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 		const noStore = !plan.isWrite;
 		const request = { method, url, headers, body, noStore, once: !noStore && plan.operationId === undefined };
 		const control = { maxBytes, signal: limit.signal, check: () => limit.check(longestGraceMs) };
-		const { status, headers: received, text } = await limit.race(Promise.resolve(client.exchange(request, control)));
+		const answer = await limit.race(Promise.resolve(client.exchange(request, control)));
+		if (!isAnswer(answer)) throw noResponse();
+		const { status, headers: received, text } = answer;
 		call.head = { status, headers: received };
 		return bufferedResponse(call, status, status < 300 ? text : (text ?? ""));
 	} catch (error) {
@@ -282,6 +284,13 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 		// An attempt that was aborted before its request is none.
 		if (isSent || limit.cutBy !== "abort") call.durationMs = performance.now() - startedAt;
 	}
+}
+
+/** Whether an exchange of the caller gave what it should. */
+function isAnswer(given: unknown): given is ExchangeAnswer {
+	const { status, headers, text }: Partial<ExchangeAnswer> = Object(given);
+	const isText = text === undefined || typeof text === "string";
+	return typeof status === "number" && typeof headers?.get === "function" && isText;
 }
 
 /** A response as openapi-fetch reads it: by `text`, because it has no length. Without a text it is too large. */

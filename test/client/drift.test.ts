@@ -50,6 +50,31 @@ test("contract drift: a missing correlation id is reported", async () => {
 	expect(drifts).toEqual([{ operation: "me.get", path: "X-Correlation-Id", kind: "missing-header" }]);
 });
 
+test("contract drift: a field that the service adds to an error is reported, and the error is the service's", async () => {
+	const json = { _tag: "PartnerNotFound", message: "None.", details: { to: phone }, details2: 1, [phone]: 1 };
+	const service = await scripted(inTurn({ status: 404, json }));
+	const drifts: ContractDrift[] = [];
+	const client = clientOf(service, { onContractDrift: (drift) => drifts.push(drift) });
+	const error = await failure(() => client.agency(agencyId).conversations.get(phone));
+	expect(error).toMatchObject({ _tag: "PartnerNotFound", status: 404 });
+	const at = { operation: "conversations.get", kind: "unknown-field" };
+	expect(drifts).toEqual([
+		{ ...at, path: "PartnerNotFound.details" },
+		{ ...at, path: "PartnerNotFound.details2" },
+		{ ...at, path: "PartnerNotFound.?" },
+	]);
+});
+
+test("contract drift: an error of something in front of the service is none", async () => {
+	const json = { _tag: "PartnerForbidden", message: "No.", ray: "1" };
+	const service = await scripted(inTurn({ status: 404, json }, { status: 403, json: { error: "no" } }));
+	const drifts: ContractDrift[] = [];
+	const client = clientOf(service, { onContractDrift: (drift) => drifts.push(drift), retry: false });
+	for (const status of [404, 403])
+		await expect(failure(() => client.me.get())).resolves.toMatchObject({ _tag: "PartnerGatewayError", status });
+	expect(drifts).toEqual([]);
+});
+
 test("contract drift: no value and no name that could be one is reported", async () => {
 	const page = messagePage([1]);
 	const json = { ...page, messages: [{ ...page.messages[0], "+32470123456": "CANARYTEXT", [text]: 1 }] };

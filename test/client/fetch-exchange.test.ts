@@ -1,4 +1,10 @@
-import { type ClientOptions, createClient, type Fetch, PartnerConfigurationError } from "messaging-conversations";
+import {
+	type ClientOptions,
+	createClient,
+	type Exchange,
+	type Fetch,
+	PartnerConfigurationError,
+} from "messaging-conversations";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { callOf, clientOf, failure, jsonResponse, wrong } from "../calls.ts";
 import { agencyId, apiKey, me, phone, sentNow, text } from "../canned.ts";
@@ -26,6 +32,10 @@ async function endOf(response: unknown): Promise<unknown> {
 }
 
 const lost = { _tag: "PartnerConnectionError", message: "me.get: the connection was lost" };
+const none = {
+	_tag: "PartnerConnectionError",
+	message: expect.stringMatching(/^me\.get: what fetch or http returned is no response\. .* \(ERR_NO_RESPONSE\)$/),
+};
 const unreadable = { _tag: "PartnerConnectionError", status: 200, message: "me.get: the answer could not be read" };
 const tooLarge = { _tag: "PartnerUnexpectedResponse", status: 200, message: "me.get: the answer is larger than 10 MB" };
 
@@ -279,7 +289,7 @@ test.for([0, 101, 199, undefined, Number.NaN])(
 	async (status) => {
 		const { stream, seen } = bodyOf([bytes(json)]);
 		const end = await endOf(withStatus(new Response(stream), status));
-		expect(end).toEqual(lost);
+		expect(end).toEqual(Number.isInteger(status) ? lost : none);
 		expect(seen.cancelled).toBe(true);
 	},
 );
@@ -364,10 +374,41 @@ test.for<[what: string, response: unknown]>([
 	["a refusal without headers", { status: 400, text: async () => "{}" }],
 	["a good answer without headers", { status: 200, json: async () => me }],
 	["a failure whose headers are a plain object", { status: 500, headers: {}, text: async () => "" }],
-])("a fetch that gives %s ends as a lost connection, and a send as unknown", async ([, given]) => {
-	await expect(endOf(given)).resolves.toEqual(lost);
-	const error = await failure(() => callOf("messages.send").run(overFetch(async () => wrong(given))));
-	expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown", attempts: 1 });
+	["an answer without a body to read", { status: 200, headers: new Headers(), json: async () => me }],
+	["the data themselves", me],
+	["a status that is a text", { status: "200", headers: new Headers(), text: async () => "{}" }],
+])("#46 a mock of fetch that gives %s is told so, and a send is unknown and not repeated", async ([, given]) => {
+	await expect(endOf(given)).resolves.toEqual(none);
+	const client = createClient({ baseUrl: "https://messaging.example/api/v1", apiKey, fetch: async () => wrong(given) });
+	const error = await failure(() => callOf("messages.send").run(client));
+	expect(error).toMatchObject({
+		_tag: "PartnerConnectionError",
+		outcome: "unknown",
+		attempts: 1,
+		retryable: false,
+		message: expect.stringContaining("is no response"),
+	});
+});
+
+test("a mock whose text is no text is told so", async () => {
+	const given = { status: 200, headers: new Headers(), text: async () => me };
+	await expect(endOf(given)).resolves.toEqual({ ...none, status: 200 });
+});
+
+test.for<[what: string, answer: unknown]>([
+	["nothing", undefined],
+	["a Response", new Response("{}")],
+	["no headers", { status: 200, text: "{}" }],
+	["data for a text", { status: 200, headers: new Map(), text: me }],
+	["no status", { headers: new Map(), text: "{}" }],
+])("an exchange in `http` that gives %s is told so", async ([, answer]) => {
+	const http: Exchange = async () => wrong(answer);
+	const client = createClient({ baseUrl: "https://messaging.example/api/v1", apiKey, http });
+	await expect(failure(() => client.me.get())).resolves.toMatchObject({
+		_tag: "PartnerConnectionError",
+		attempts: 1,
+		message: none.message,
+	});
 });
 
 test("a body that is not a WHATWG stream, as of node-fetch, is read in its own way", async () => {

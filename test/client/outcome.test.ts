@@ -9,7 +9,7 @@ afterEach(() => void vi.useRealTimers());
 
 const baseUrl = "https://messaging.example/api/v1";
 
-const broken = { success: true, queued: false };
+const broken = { success: true, queued: false, messageId: "SM1" };
 const reset = () => fetchFault("ECONNRESET", "read");
 const refused = () => fetchFault("ECONNREFUSED", "connect");
 const notFound = () => fetchFault("ENOTFOUND", "getaddrinfo");
@@ -17,6 +17,24 @@ const status = (code: number) => () => jsonResponse(refusal(code).json, { status
 const page = (code: number) => () => new Response("<html>", { status: code });
 
 const busy = () => jsonResponse({}, { status: 429, headers: { "retry-after": "0" } });
+
+/** A 200 that proves nothing: the words of a captive portal, of an API gateway that queues, and of a mock. */
+const noSuccess: [what: string, body: unknown][] = [
+	["{}", {}],
+	["[]", []],
+	["success alone", { success: true }],
+	["what a portal says", { success: true, errors: [], messages: [], result: null }],
+	["success and queued", { success: true, queued: true }],
+	["success and an id", { success: true, messageId: "SM1" }],
+	["queued as a text", { success: true, queued: "true", queueId: "q" }],
+	["ids that are numbers", { success: true, queued: false, messageId: 1, queueId: 2 }],
+	["ids that are objects", { success: true, queued: true, messageId: null, queueId: { id: "q" } }],
+	["empty ids", { success: true, queued: false, messageId: "", queueId: "" }],
+	["a full answer whose id is empty", { ...sentNow, messageId: "" }],
+	["the answer within another one", { data: sentNow }],
+	["a list of it", [sentNow]],
+	["success as a text", { ...sentNow, success: "true", windowOpen: 1 }],
+];
 
 const outcomes: [ends: string, tag: string, outcome: string, (Error | (() => Response))[]][] = [
 	["400", "PartnerBadRequest", "not_sent", [status(400)]],
@@ -51,6 +69,13 @@ const outcomes: [ends: string, tag: string, outcome: string, (Error | (() => Res
 	["an unreadable 200, then 400", "PartnerBadRequest", "unknown", [() => new Response("<html>"), status(400)]],
 	["a broken success", "PartnerUnexpectedResponse", "sent", [() => jsonResponse(broken)]],
 	["500, then a broken success", "PartnerUnexpectedResponse", "sent", [status(500), () => jsonResponse(broken)]],
+	...noSuccess.map(([what, body]): [string, string, string, (() => Response)[]] => [
+		what,
+		"PartnerUnexpectedResponse",
+		"unknown",
+		[() => jsonResponse(body)],
+	]),
+	["a portal's page, then its JSON", "PartnerUnexpectedResponse", "unknown", [page(200), () => jsonResponse({})]],
 	["success: false", "PartnerUnexpectedResponse", "unknown", [() => jsonResponse({ ...sentNow, success: false })]],
 	["a broken answer without success", "PartnerUnexpectedResponse", "unknown", [() => jsonResponse({ ok: 1 })]],
 	["201 with success", "PartnerUnexpectedResponse", "unknown", [() => jsonResponse(sentNow, { status: 201 })]],

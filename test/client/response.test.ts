@@ -41,7 +41,26 @@ test.for([
 	["500", () => refused(500), "me.get: the service answered 500: The reason."],
 	["502 of a gateway", () => html({}, 502), "me.get: 502 from something in front of the service"],
 	["403", () => refused(403), "me.get: refused with 403: The reason."],
-	["403 without a text", () => jsonResponse({ _tag: "PartnerForbidden" }, { status: 403 }), "me.get: refused with 403"],
+	[
+		"403 with a tag alone",
+		() => jsonResponse({ _tag: "PartnerForbidden" }, { status: 403 }),
+		"me.get: 403 from something in front of the service",
+	],
+	[
+		"403 whose message is no text",
+		() => jsonResponse({ _tag: "PartnerForbidden", message: { text: "No." } }, { status: 403 }),
+		"me.get: 403 from something in front of the service",
+	],
+	[
+		"403 with an empty message",
+		() => jsonResponse({ _tag: "PartnerForbidden", message: "" }, { status: 403 }),
+		"me.get: refused with 403",
+	],
+	[
+		"403 with more fields",
+		() => jsonResponse({ _tag: "PartnerForbidden", message: "No.", scope: "messages:write" }, { status: 403 }),
+		"me.get: refused with 403: No.",
+	],
 	["403 of a firewall", () => html(), "me.get: 403 from something in front of the service"],
 	[
 		"403 of a firewall that names itself",
@@ -141,7 +160,8 @@ test.for([
 });
 
 test.for([
-	["success alone", { success: true }, "sent"],
+	["success alone", { success: true }, "unknown"],
+	["queued and an id alone", { queued: false, messageId: "SM1" }, "sent"],
 	["no success", { success: false }, "unknown"],
 	["a text for it", { success: "true" }, "unknown"],
 	["a number for it", { success: 1 }, "unknown"],
@@ -149,7 +169,7 @@ test.for([
 	["null", null, "unknown"],
 	["a text", "success", "unknown"],
 	["all but one field", { ...sentNow, windowOpen: undefined }, "sent"],
-] as const)("a broken answer to a send is sent only where it says success: %s", async ([, json, outcome]) => {
+] as const)("a broken answer to a send is sent only where it has `queued` and an id: %s", async ([, json, outcome]) => {
 	const error = await failureFrom(() => jsonResponse(json), "messages.send");
 	expect(error).toMatchObject({ _tag: "PartnerUnexpectedResponse", outcome });
 });

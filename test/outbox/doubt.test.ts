@@ -32,11 +32,11 @@ test("a held text whose conversation is hidden keeps the next one back until the
 	expect([await state("note-1"), await state("note-2"), sends().length]).toEqual(["unknown", "held", 2]);
 });
 
-test("a text that was taken in a hidden conversation, by an answer without ids, keeps the next one back too", async () => {
+test("a text that was taken in a hidden conversation, by an answer that is broken otherwise, keeps the next one back too", async () => {
 	const { sandbox, agency, anna, enqueue, restart, pass, state, sends } = createClosed();
 	const fetch: typeof globalThis.fetch = async (url, init) => {
 		const response = await sandbox.fetch(url, init);
-		return init?.method === "POST" ? Response.json({ ...(await response.json()), queueId: null }) : response;
+		return init?.method === "POST" ? Response.json({ ...(await response.json()), windowOpen: null }) : response;
 	};
 	agency.conversation(anna).hide();
 	for (const body of ["1", "2"]) await enqueue(body);
@@ -474,4 +474,51 @@ describe("a machine whose clock is wrong by some seconds", () => {
 		expect((await outbox.status("campaign"))?.reason).toBe("earlier_text_declined");
 		expect([texts(), templates()]).toEqual([[], 1]);
 	});
+});
+
+test.each([
+	["a captive portal's success", { success: true, errors: [], messages: [], result: null }],
+	["an empty object", {}],
+	["a gateway that queues", { success: true, queued: true, queueId: 7 }],
+	["a page", "<html>Accept the terms</html>"],
+])("a text whose send was answered with %s is sent once the way is free", async (_, answer) => {
+	const { sandbox, anna, enqueue, restart, pass, state, texts } = createWorld();
+	let isCaught = true;
+	const fetch: typeof globalThis.fetch = async (url, init) => {
+		if (init?.method !== "POST" || !isCaught) return sandbox.fetch(url, init);
+		return typeof answer === "string" ? new Response(answer) : Response.json(answer);
+	};
+	await enqueue("Friday at two?");
+	const behindPortal = restart({ client: createClient({ ...sandbox.connection, fetch }) });
+	await behindPortal.drain();
+	expect(anna.inbox()).toEqual([]);
+	isCaught = false;
+	await pass({ minutes: 10 });
+	expect([await state("note-1"), texts()]).toEqual(["sent", ["Friday at two?"]]);
+});
+
+test("an error with one more field is the service's, so that a new contact is still texted", async () => {
+	const { sandbox, agency, store, outbox, restart } = createWorld();
+	const fetch: typeof globalThis.fetch = async (url, init) => {
+		const response = await sandbox.fetch(url, init);
+		if (response.status !== 404) return response;
+		return Response.json({ ...(await response.json()), requestId: "r-1" }, { status: 404 });
+	};
+	const to = "+447700900199";
+	await outbox.enqueue({ id: "new", agencyId: agency.id, to, body: "Welcome" });
+	await restart({ client: createClient({ ...sandbox.connection, fetch }) }).drain();
+	expect((await store.find("new"))?.state).toBe("held");
+});
+
+test.each([
+	["whose tag is that of another status", { _tag: "PartnerForbidden", message: "No." }],
+	["without a message", { _tag: "PartnerNotFound" }],
+	["whose message is no text", { _tag: "PartnerNotFound", message: 404 }],
+])("a 404 %s is not the service's, so that nobody is taken for a new contact", async (_, body) => {
+	const { sandbox, anna, enqueue, restart } = createWorld();
+	const fetch: typeof globalThis.fetch = async (url, init) =>
+		init?.method === "POST" ? sandbox.fetch(url, init) : Response.json(body, { status: 404 });
+	await enqueue("Hi");
+	await restart({ client: createClient({ ...sandbox.connection, retry: false, fetch }) }).drain();
+	expect(anna.inbox()).toEqual([]);
 });
