@@ -11,7 +11,7 @@ export type { JournalEntry, JournalRead } from "./journal.ts";
 export type { ResolveOptions, ResumeOptions, SuspendOptions } from "./operator.ts";
 export type { OutboxOptions } from "./options.ts";
 export { type CancelledTexts, createOutbox, type Outbox, type SettledChange } from "./outbox.ts";
-export { isOptIn, isOptOut } from "./policy/opt-out/opt-out.ts";
+export { isOptIn, isOptOut, isRefusal, isWrongNumber } from "./policy/opt-out/opt-out.ts";
 export type { OnHeld, Purpose } from "./policy/purpose.ts";
 export type { QuietHours } from "./policy/quiet-hours.ts";
 export type { OutboxStatus } from "./status.ts";

@@ -19,7 +19,7 @@ const marks = ["", ",", "!", ".", "?"]; // the weakest first
 const fold = (text: string) =>
 	text
 		.replace(/[´’‘ʼ`′]/g, "'")
-		.replace(/[\p{M}\p{Cf}]+/gu, "")
+		.replace(/[\p{M}\p{Cf}\p{DI}\u2800]+/gu, "")
 		.normalize("NFKD")
 		.replace(/\p{M}+/gu, "")
 		.replace(/(https?:|www\.)\S*/gi, " url ")
@@ -33,6 +33,14 @@ const fold = (text: string) =>
 		.replace(/(\p{L})\1{2,}/gu, "$1")
 		.replace(/ß/g, "ss")
 		.replace(/ł/gi, "l");
+
+/** The words of a phrase without marks, as a clause has them. */
+export const wordsOf = (phrase: string): string =>
+	fold(phrase)
+		.toLowerCase()
+		.replace(/[^\p{L}]+/gu, " ")
+		.replace(/^ | $/g, "")
+		.replace(/(?<=.)$/, " ");
 
 /** The clauses of a text in their order. */
 export function clausesOf(text: string): Clause[] {

@@ -1,6 +1,7 @@
 import { refuse } from "../../input.ts";
 import { type Clause, clausesOf } from "./clauses.ts";
 import { withoutThreat } from "./remarks.ts";
+import { isWhole, withoutQuotes, withoutSignature } from "./whole.ts";
 import { allClassesOf, classesOf, hasPlease, withoutPlease } from "./words.ts";
 
 const anyOf = (...forms: string[]) => new RegExp(`^(${forms.join("|")})$`);
@@ -69,10 +70,10 @@ const opening =
 
 const isCondition = (words: string) => condition.test(withoutPlease(words));
 
-function read(text: unknown, operation: string): Clause[] {
-	if (text === null || text === undefined) return [];
+function read(text: unknown, operation: string): string {
+	if (text === null || text === undefined) return "";
 	if (typeof text !== "string") refuse("text", "must be a string, such as message.body", operation);
-	return clausesOf(text);
+	return text;
 }
 
 const isSaid = (words: string) => /^I+$/.test(allClassesOf(words));
@@ -93,6 +94,9 @@ const isKeyword = ({ words }: Clause) => {
 const isAmbiguous = (clauses: readonly Clause[]) =>
 	ambiguous.test(clauses.map(({ words }) => allClassesOf(withoutThreat(words)).replace(/I/g, "")).join("")) &&
 	clauses.every(({ after }) => after !== "?");
+/** "STOP, Anna" and "STOP Anna". In capitals it is no part of a sentence. */
+const isNamedKeyword = (text: string) =>
+	/^\P{L}*STOPP?[ ,]+\p{Lu}\p{Ll}+( \p{Lu}\p{Ll}+)?\P{L}*$/u.test(text) && !/[\p{N}?]/u.test(text);
 const isReturn = ({ words }: Clause) => returns.test(withoutPlease(words));
 
 /** The classes of a request, if a clause is one. */
@@ -160,8 +164,8 @@ function hasRequest(clauses: readonly Clause[]): boolean {
 /**
  * Whether a message asks for no more texts, in English, Dutch, French, German, Spanish, Italian, Portuguese or Polish.
  *
- * True for a keyword of the carriers as the whole message ("STOP", "Uitschrijven", "¡Baja!"), and for WhatsApp's button
- * "Stop promotions" and its translations. Also true for a clear sentence anywhere in it: "Please stop texting me",
+ * True for a keyword of the carriers as the whole message ("STOP", "Uitschrijven", "Afmelden graag", "¡Baja!"), and for WhatsApp's
+ * button "Stop promotions" and its translations. Also true for a clear sentence anywhere in it: "Please stop texting me",
  * "Arrêtez de m'écrire", "Wrong number, don't text again", and for a stop sign 🛑 alone. Capitals, accents, punctuation, emoji and kinds of apostrophes make no
  * difference.
  *
@@ -178,13 +182,19 @@ function hasRequest(clauses: readonly Clause[]): boolean {
  * const optedOut = messagePage.messages.some(({ direction, body }) => direction === "inbound" && isOptOut(body));
  */
 export function isOptOut(text: string | null | undefined): boolean {
-	const clauses = read(text, "isOptOut");
+	const all = read(text, "isOptOut");
+	const own = withoutQuotes(all) || all;
+	const clauses = clausesOf(own);
+	const unsigned = clausesOf(withoutSignature(own));
+	const isOpened = opening.test(unsigned[0]?.words ?? ""); // "Dear Ms Jansen, …"
+	const ways = isOpened ? [unsigned, unsigned.slice(1)] : [unsigned];
 	return (
 		hasRequest(clauses) ||
-		isOnly(clauses, isKeyword) ||
-		isAmbiguous(clauses) ||
+		ways.some((way) => isOnly(way, isKeyword) || isAmbiguous(way)) ||
 		(clauses.length === 1 && clauses[0]?.after !== "?" && lone.test(clauses[0]?.words ?? "")) ||
-		hasSentence(clauses)
+		hasSentence(clauses) ||
+		isNamedKeyword(own) ||
+		isWhole(own, "optOut")
 	);
 }
 
@@ -199,7 +209,33 @@ export function isOptOut(text: string | null | undefined): boolean {
  * @throws PartnerInvalidInput for anything else than a text
  */
 export function isOptIn(text: string | null | undefined): boolean {
-	return isOnly(read(text, "isOptIn"), isReturn);
+	return isOnly(clausesOf(withoutQuotes(read(text, "isOptIn"))), isReturn);
+}
+
+/**
+ * Whether a message says that its writer is somebody else: "Wrong number", "Sorry, verkeerd nummer", "Vous vous trompez de
+ * numéro", in the languages of {@link isOptOut}.
+ *
+ * Only as a whole message, beside a greeting, an apology, thanks and a name: not for "Wrong number on the door", and not for "I
+ * gave you the wrong number". It is false for a question, and for anything with a digit, which may be the right number.
+ *
+ * @param text a message's `body`. Null and undefined are false
+ * @throws PartnerInvalidInput for anything else than a text
+ */
+export function isWrongNumber(text: string | null | undefined): boolean {
+	return isWhole(read(text, "isWrongNumber"), "wrongNumber") && !isOptOut(text);
+}
+
+/**
+ * Whether a message refuses something that may be the texts or the flat: "Enough!", "Ik wil dit niet meer", "Kein Interesse", in
+ * the languages of {@link isOptOut}. Only as a whole message. It is never true for a text for which `isOptOut` is, and not for "No
+ * thanks", which answers many questions.
+ *
+ * @param text a message's `body`. Null and undefined are false
+ * @throws PartnerInvalidInput for anything else than a text
+ */
+export function isRefusal(text: string | null | undefined): boolean {
+	return isWhole(read(text, "isRefusal"), "refusal") && !isOptOut(text);
 }
 
 /**
