@@ -1,7 +1,8 @@
 /*
  * The conversation right before a text is first sent, its window, and the service's time.
  */
-import { messagesSince, newestTime, type Reading, slackMs, timeOf } from "./match.ts";
+import { wrongClockMs } from "./clocks.ts";
+import { newestOf, newestTime, type Reading, slackMs, timeOf } from "./match.ts";
 import type { Baseline, OutboxText } from "./text.ts";
 
 const dayMs = 86_400_000;
@@ -10,10 +11,10 @@ const dayMs = 86_400_000;
 export function baselineOf(reading: Reading | null, now: number): Baseline {
 	if (!reading) return { since: null, known: [], queued: null, seen: false, readAt: now, openMs: null };
 	const { conversation, messages } = reading;
-	const newest = Math.max(0, ...messages.map(({ createdAt }) => timeOf(createdAt)));
+	const { newest, known } = newestOf(messages);
 	return {
-		since: newest || null,
-		known: messagesSince(messages, newest).map(({ messageSid }) => messageSid),
+		since: newest,
+		known,
 		queued: conversation.queuedMessages[0]?.body ?? null,
 		seen: true,
 		readAt: now,
@@ -29,6 +30,14 @@ export function isSurelyOpen(reading: Reading | null, now: number): boolean {
 /** Whether such a request meets a closed window. Near its end, and while the clocks disagree, it is neither. */
 export function isSurelyClosed({ conversation, aheadMs }: Reading, now: number): boolean {
 	return timeOf(conversation.summary.windowExpiresAt) <= Math.min(now, now - aheadMs) - slackMs;
+}
+
+/**
+ * Whether the clocks of a reading are so far apart that it does not show whether the window is open. The one of them may be that of
+ * a machine whose clock is wrong.
+ */
+export function isUnsure(reading: Reading, now: number): boolean {
+	return Math.abs(reading.aheadMs) > wrongClockMs && !isSurelyOpen(reading, now) && !isSurelyClosed(reading, now);
 }
 
 /** How much longer the window is open for certain, in milliseconds. */

@@ -4,8 +4,8 @@
 import type { Message } from "messaging-conversations";
 import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
 import { isSurelyOpen, openFor, serviceNow } from "./baseline.ts";
+import { latestByOwn, unmeasured } from "./clocks.ts";
 import {
-	aheadRange,
 	byOthers,
 	declineIn,
 	type HeldMatch,
@@ -15,13 +15,16 @@ import {
 	isText,
 	isWords,
 	type Match,
-	type Reading,
+	newerThan,
+	newestOf,
 	slackMs,
 	timeOf,
 } from "./match.ts";
 import { type OnHeld, policies, purposeOf } from "./policy/purpose.ts";
 import {
 	type Change,
+	type FactTime,
+	type LastHeld,
 	type OutboxReason,
 	type OutboxState,
 	type OutboxText,
@@ -125,7 +128,7 @@ function afterRestore(text: OutboxText, match: Match | null, rules: Rules, now: 
 	const end = declineIn(match.since)
 		? unsent(text, "cancelled", "earlier_text_declined")
 		: ended("unknown", "ambiguous");
-	return { ...end, progress: { declinedAt: perhapsDeclined(match, 0, now) } };
+	return { ...end, progress: { declinedAt: perhapsDeclined(match, undefined, now) } };
 }
 
 /** What becomes of a text that may not be sent now. */
@@ -166,48 +169,40 @@ function beforeFirst(text: OutboxText, match: Match | null, rules: Rules, now: n
  * also be on its way from the queue to the contact, as an own one may.
  */
 function ifDeclinedBehind(text: OutboxText, match: Match | null, { settleMs }: Rules, now: number): Change | undefined {
-	const { seenAt } = text.progress;
-	if (seenAt === undefined) return undefined;
-	const declinedAt = text.progress.declinedAt ?? (match && declinedSince(match, seenAt, settleMs, now));
-	if (!declinedAt || declinedAt < text.createdAt) return undefined;
+	const { lastHeld } = text.progress;
+	if (lastHeld === undefined) return undefined;
+	const declinedAt = text.progress.declinedAt ?? (match && declinedSince(match, lastHeld, now));
+	if (!declinedAt || latestByOwn(declinedAt, match?.reading ?? unmeasured) < text.createdAt) return undefined;
 	// It may be the text itself, which the contact has accepted.
-	if (match && messagesAfter(byOthers(match), seenAt).some(isText)) return undefined;
+	if (match && newerThan(byOthers(match), lastHeld).some(isText)) return undefined;
 	const emptyAt = text.progress.emptyAt ?? now;
 	if (now - emptyAt < settleMs) return { nextAt: emptyAt + settleMs, progress: { emptyAt, declinedAt, failures: 0 } };
 	return { ...unsent(text, "cancelled", "earlier_text_declined"), progress: { declinedAt } };
 }
 
-/**
- * When the contact declined what the service held, if they did.
- *
- * @param heldAt when the service was last known to hold it, by its clock
- */
-function declinedSince(match: Match, heldAt: number, settleMs: number, now: number): number | undefined {
-	// It stays in the queue for a while after a tap.
-	const recent = messagesAfter(match.since, heldAt - settleMs);
-	const after = messagesAfter(recent, heldAt).length;
-	const tap = declineIn(recent.slice(0, Math.max(after, recent.findIndex(isTap) + 1)));
-	return tap && (atLatest(tap.createdAt, match.reading) || now);
+/** When the contact declined what the service held, if they did. */
+function declinedSince(match: Match, lastHeld: LastHeld | undefined, now: number): FactTime | undefined {
+	return timeOfTap(declineIn(newerThan(match.since, lastHeld)), now);
+}
+
+/** As the service said it. Of a tap without a time it is known that it came by now. */
+function timeOfTap(tap: Message | undefined, now: number): FactTime | undefined {
+	const at = timeOf(tap?.createdAt);
+	return tap && (at ? { service: at } : { own: now });
 }
 
 /**
  * When the contact tapped a button since a backup that knows nothing of it, if that may have been a decline, even if somebody has
  * written since. After a consent the service sends the text at once.
  */
-function perhapsDeclined(match: Match, heldAt: number, now: number): number | undefined {
-	const since = messagesAfter(match.since, heldAt);
+function perhapsDeclined(match: Match, lastHeld: LastHeld | undefined, now: number): FactTime | undefined {
+	const since = newerThan(match.since, lastHeld);
 	const isConsent = ({ createdAt }: Message, at: number): boolean =>
 		since
 			.slice(0, at)
 			.some((message) => isText(message) && Math.abs(timeOf(message.createdAt) - timeOf(createdAt)) < slackMs);
 	const tap = since.find((message, at) => isTap(message) && !isConsent(message, at));
-	return tap && (atLatest(tap.createdAt, match.reading) || now);
-}
-
-/** The messages from a time of the service on. One without a time has that of its newer neighbour. */
-function messagesAfter(messages: readonly Message[], from: number): Message[] {
-	const end = messages.findIndex(({ createdAt }) => createdAt !== null && timeOf(createdAt) < from);
-	return end < 0 ? [...messages] : messages.slice(0, end);
+	return timeOfTap(tap, now);
 }
 
 /** What a text does while the service holds another one. */
@@ -244,7 +239,7 @@ function afterRequest(text: OutboxText, match: Match, rules: Rules, now: number)
 	if (match.kind === "none" || wasSurelyOpen(text)) return ifNothing(text, true, rules, now);
 	// A template may be that of a flow, and another text in the queue may not have replaced this one.
 	if (!isSettled(text, rules, now)) return untilSettled(text, rules);
-	const declinedAt = declinedSince(match, 0, rules.settleMs, now);
+	const declinedAt = declinedSince(match, undefined, now);
 	return { ...ended("unknown", "ambiguous"), progress: { declinedAt } };
 }
 
@@ -283,46 +278,35 @@ const newlyHeld = { emptyAt: null, declinedAt: undefined, reads: 0, failures: 0 
 /** The text is neither in the queue nor a message. It may be on its way from the one to the other. */
 function ifEmpty(text: OutboxText, match: Match, rules: Rules, now: number): Change {
 	const { settleMs } = rules;
-	const heldAt = lastHeldAt(text);
+	const { lastHeld, emptyAt } = text.progress;
 	// Somebody may write after a decline that a read has seen.
-	const { emptyAt, declinedAt = declinedSince(match, heldAt, settleMs, now) } = text.progress;
-	const perhapsAt = isRestored(text) && declinedAt === undefined && perhapsDeclined(match, heldAt, now);
+	const { declinedAt = declinedSince(match, lastHeld, now) } = text.progress;
+	const perhapsAt = isRestored(text) && declinedAt === undefined && perhapsDeclined(match, lastHeld, now);
 	if (perhapsAt) return { ...ended("unknown", "ambiguous"), progress: { declinedAt: perhapsAt } };
 	const seen = { emptyAt: emptyAt ?? now, declinedAt };
 	if (now - seen.emptyAt < settleMs) return { nextAt: seen.emptyAt + settleMs, progress: { ...seen, failures: 0 } };
 	const reason = whyDropped(match, declinedAt);
-	const hasTapped = messagesAfter(match.since, heldAt - settleMs).some(isTap);
+	const hasTapped = newerThan(match.since, lastHeld).some(isTap);
 	const mayBeDeclined = reason === "displaced" && hasTapped ? true : undefined;
-	return { ...ended("dropped", reason), progress: { ...seen, mayBeDeclined } };
+	const silentUntil = newestOf(match.reading.messages).newest ?? undefined;
+	return { ...ended("dropped", reason), progress: { ...seen, mayBeDeclined, silentUntil } };
 }
 
-/** When the service was last known to hold the text, by its clock. Rows of 0.2 know when it was requested, by that of the outbox. */
-function lastHeldAt({ progress: { seenAt, requests } }: OutboxText): number {
-	return seenAt ?? requests[lastHeld(requests)]?.at ?? 0;
-}
-
-/** When the service dropped a text that got no answer, as far as that is known. */
+/** When the service dropped a text that got no answer, as far as that is known, by the clock of the outbox. */
 export function droppedAt(text: OutboxText, now: number): number {
-	const { emptyAt, seenAt = 0, requests } = text.progress;
-	const ranOutAt = (requests[lastHeld(requests)]?.at ?? now) + answerMs;
+	const { emptyAt, lastHeld, requests } = text.progress;
+	const ranOutAt = (requests[lastHeldIn(requests)]?.at ?? now) + answerMs;
 	// An agency may give its contacts more time.
-	return Math.min(emptyAt ?? now, Math.max(seenAt, ranOutAt));
+	return Math.min(emptyAt ?? now, Math.max(lastHeld?.at ?? 0, ranOutAt));
 }
 
-/** When the contact last tapped a button, by the clock of the outbox. */
-export function tapOf({ since, reading }: Match): number | undefined {
-	const tap = since.find(isTap);
-	return (tap && atLatest(tap.createdAt, reading)) || undefined;
-}
-
-/** A time of the service by the clock of the outbox, so that no text that was enqueued before counts as a later one. 0 without one. */
-function atLatest(time: string | null, { aheadMs }: Reading): number {
-	const [, mostMs] = aheadRange(aheadMs);
-	return timeOf(time) && timeOf(time) + mostMs;
+/** When the contact last tapped a button, at the latest, by the clock of the outbox. 0 if they did not, or if that has no time. */
+export function lastTapAt({ since, reading }: Match): number {
+	return latestByOwn({ service: timeOf(since.find(isTap)?.createdAt) }, reading);
 }
 
 /** A best guess: the service has no field for a decline. */
-function whyDropped(match: Match, declinedAt: number | undefined): OutboxReason {
+function whyDropped(match: Match, declinedAt: FactTime | undefined): OutboxReason {
 	if (declinedAt !== undefined) return "declined";
 	if (match.kind === "other") return "displaced";
 	const since = byOthers(match);
@@ -423,7 +407,7 @@ export function pendingOf({ progress: { requests } }: OutboxText): RequestRecord
 
 /** The requests since the service last said that it holds the text. */
 function sinceHeld(requests: readonly RequestRecord[]): RequestRecord[] {
-	return requests.slice(lastHeld(requests) + 1);
+	return requests.slice(lastHeldIn(requests) + 1);
 }
 
 /** The requests in a row that had no answer of the service. A 429 and a refusal are none of them. */
@@ -452,12 +436,12 @@ export function withEnd(requests: readonly RequestRecord[], end: RequestRecord["
  * @param isSeen whether the read saw the conversation, which proves it. A hidden one looks like one that does not exist
  */
 function cleared(requests: readonly RequestRecord[], isSeen = true): RequestRecord[] {
-	const held = lastHeld(requests);
+	const held = lastHeldIn(requests);
 	const mark: Partial<RequestRecord> = isSeen ? { cleared: true, absent: true } : { cleared: true };
 	return requests.map((request, index) => (index > held ? { ...request, ...mark } : request));
 }
 
-function lastHeld(requests: readonly RequestRecord[]): number {
+function lastHeldIn(requests: readonly RequestRecord[]): number {
 	return requests.map(({ end }) => end).lastIndexOf("held");
 }
 

@@ -109,7 +109,7 @@ export async function checkDelivery(
 		// A clock that differs by more is a sandbox's, or `since` is not of it.
 		return ms > 0 && ms < 3_600_000 ? ms : 0;
 	};
-	const from = (date: number | undefined) => since - aheadMs(date) - settleMs - slackMs;
+	const from = ({ date }: { date: number | undefined }) => since - aheadMs(date) - settleMs - slackMs;
 	const reading = await readConversation(agency, text.to, from, { seek, ...call });
 	if (!reading) return { status: "unknown" };
 	if (text.messageId) {

@@ -68,7 +68,9 @@ export { sqliteStore } from "./stores/sqlite.ts";
 export type {
 	Baseline,
 	ContactFacts,
+	FactTime,
 	GivenOptions,
+	LastHeld,
 	NewText,
 	OpenText,
 	OutboxReason,

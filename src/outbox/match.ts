@@ -11,7 +11,8 @@ import {
 	type QueuedMessage,
 } from "messaging-conversations";
 import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
-import { storableId } from "./text.ts";
+import type { Offset } from "./clocks.ts";
+import { type LastHeld, storableId } from "./text.ts";
 
 /** Clocks of one service may differ by this much. */
 export const slackMs = 5_000;
@@ -19,37 +20,18 @@ export const slackMs = 5_000;
 export const backupSlackMs = 60_000;
 
 /** A conversation with its messages, the newest first, as far back as was asked. */
-export interface Reading {
+export interface Reading extends Offset {
 	conversation: ConversationDetail;
 	messages: Message[];
 	/** The service's time by the `Date` header of the answer, when it had one. */
 	date: number | undefined;
-	/** What has to be added to a time of the service to compare it with one of the outbox. */
-	aheadMs: number;
-	/** When the answer came, by the clock of the outbox: `aheadMs` belongs to it. Undefined if the service's clock is the same. */
-	at: number | undefined;
-}
-
-/** Clocks that differ by less are meant to be the same, and it is not known which of them is wrong. */
-const wrongClockMs = 60_000;
-
-/** By how much at least a time of the service is later by the clock of the outbox, and by how much at most. */
-export function aheadRange(aheadMs: number): [leastMs: number, mostMs: number] {
-	if (Math.abs(aheadMs) > wrongClockMs) return [aheadMs, aheadMs];
-	return [Math.min(0, aheadMs), Math.max(0, aheadMs)];
-}
-
-/** A time of the outbox by the service's clock, at the earliest. */
-export function byService(at: number, aheadMs: number): number {
-	const [, mostMs] = aheadRange(aheadMs);
-	return at - mostMs;
 }
 
 /** The `Date` header has whole seconds. */
 const sameClockMs = 1_000;
 
 /** By how much the clock of the outbox is ahead of the service's. A sandbox has a clock of its own, which may not run. */
-export function aheadBy(at: number | undefined, shown: number | undefined): number {
+function aheadBy(at: number | undefined, shown: number | undefined): number {
 	const difference = at && shown ? at - shown : 0;
 	return Math.abs(difference) < sameClockMs ? 0 : difference;
 }
@@ -58,19 +40,19 @@ export function aheadBy(at: number | undefined, shown: number | undefined): numb
  * One `conversations.get`, and older pages until one has a message from before `since`, or one that `seek` accepts.
  * Undefined for a 404.
  *
- * @param since a function computes it from the answer's `Date`
+ * @param since a function computes it from the clocks of the answer
  */
 export async function readConversation(
 	agency: AgencyClient,
 	to: string,
-	since: number | ((date: number | undefined, aheadMs: number) => number),
+	since: number | ((reading: Pick<Reading, "date" | "aheadMs" | "isMeasured">) => number),
 	{
 		seek,
 		clock,
 		...call
 	}: {
 		seek?: (message: Message) => boolean;
-		/** The clock of the outbox, if it is another one than that of the service. */
+		/** The clock of the outbox. */
 		clock?: (() => number) | undefined;
 		signal?: AbortSignal | undefined;
 		deadlineMs?: number | undefined;
@@ -89,10 +71,8 @@ export async function readConversation(
 	const date = timeOf(first.response.headers.get("date")) || undefined;
 	// The newest stamp may tell the part of the second that the header leaves out.
 	const shown = date && Math.min(Math.max(date, newestTime({ conversation, messages })), date + sameClockMs - 1);
-	const at = clock?.();
-	const aheadMs = aheadBy(at, shown);
-	const reading = { conversation, messages, date, aheadMs, at };
-	const start = typeof since === "number" ? since : since(date, aheadMs);
+	const reading = { conversation, messages, date, aheadMs: aheadBy(clock?.(), shown), isMeasured: date !== undefined };
+	const start = typeof since === "number" ? since : since(reading);
 	const isEnd = (message: Message): boolean => seek?.(message) || Date.parse(message.createdAt ?? "") < start;
 	if (messagePage.nextCursor === null || messages.some(isEnd)) return reading;
 	const older = agency.conversations.listMessages(to, { cursor: messagePage.nextCursor, readAhead: false, ...call });
@@ -221,6 +201,40 @@ export const isText = ({ direction, templateName }: Message): boolean =>
 export function messagesSince(messages: readonly Message[], since: number): Message[] {
 	const end = messages.findIndex(({ createdAt }) => Date.parse(createdAt ?? "") < since - slackMs);
 	return end < 0 ? [...messages] : messages.slice(0, end);
+}
+
+/** The messages that came after the service was last known to hold a text. Without that all of them. */
+export function newerThan(messages: readonly Message[], held: LastHeld | undefined): Message[] {
+	const newest = held?.newest ?? Number.NEGATIVE_INFINITY;
+	const end = messages.findIndex(
+		({ messageSid, createdAt }) =>
+			held?.known.includes(storableId(messageSid)) || (createdAt !== null && timeOf(createdAt) < newest - slackMs),
+	);
+	return end < 0 ? [...messages] : messages.slice(0, end);
+}
+
+/**
+ * The conversation while the service holds a text. A tap may be a decline that the service has not carried out yet, for `settleMs`:
+ * then it counts as one that is still to come.
+ */
+export function lastHeldBy(reading: Reading | null, settleMs: number, now: number): LastHeld {
+	const messages = reading?.messages ?? [];
+	// By the clock that makes the tap the most recent.
+	const shown = reading ? Math.max(newestTime(reading), Math.min(reading.date ?? now, now)) : now;
+	const tap = messages.findIndex((message) => isTap(message));
+	const { createdAt = null } = messages[tap] ?? {};
+	const isFresh = tap >= 0 && (createdAt === null || shown - timeOf(createdAt) < settleMs);
+	const before = isFresh ? messages.slice(tap + 1) : messages;
+	return { at: now, ...newestOf(before) };
+}
+
+/** The time of the newest message, and the ids of those as new as that. */
+export function newestOf(messages: readonly Message[]): { newest: number | null; known: string[] } {
+	const newest = Math.max(0, ...messages.map(({ createdAt }) => timeOf(createdAt)));
+	return {
+		newest: newest || null,
+		known: messagesSince(messages, newest).map(({ messageSid }) => storableId(messageSid)),
+	};
 }
 
 /** The newest time that a reading shows: the service's clock is not before it. */

@@ -200,8 +200,6 @@ export interface CheckedOptions extends Rules {
 	defaultCountry: CountryCode;
 	/** The time, in whole milliseconds. */
 	now: () => number;
-	/** Whether `now` is the service's own time. */
-	isClockGiven: boolean;
 }
 
 /** Checks the options and fills in the defaults. */
@@ -229,6 +227,5 @@ export function checkedOptions(options: OutboxOptions): CheckedOptions {
 		onPaused: given.onPaused,
 		defaultCountry: given.defaultCountry ?? client.defaultCountry,
 		now: () => Math.round(Number(clock?.() ?? Date.now())),
-		isClockGiven: clock !== undefined,
 	};
 }

@@ -1,6 +1,7 @@
 import type { Message } from "messaging-conversations";
 import { phaseOf } from "../shared/delivery-phase.ts";
 import { observerOf } from "../shared/observer.ts";
+import { unmeasured } from "./clocks.ts";
 import { ifQuiet, isRestored, unsent } from "./decide.ts";
 import {
 	checkedText,
@@ -17,7 +18,7 @@ import { can, fields, moment, object, refuse, text } from "./input.ts";
 import { isFurther } from "./match.ts";
 import { createOperator, type ResolveOptions, type ResumeOptions, type SuspendOptions } from "./operator.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
-import { createContact, createOptOutReader } from "./policy/contact.ts";
+import { createContact, createOptOutReader, isOptedOut } from "./policy/contact.ts";
 import { policies, priorityOf, purposeOf } from "./policy/purpose.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { Lease } from "./store.ts";
@@ -174,10 +175,12 @@ export interface Outbox {
 	 */
 	optOut: (options: CancelOptions) => Promise<void>;
 	/**
-	 * Stores that a contact wants texts again. Of an opt-out and an opt-in the newer one counts.
-	 * @example await outbox.optIn({ to: "+447700900101" });
+	 * Stores that a contact wants texts again. Returns whether they get them now: of an opt-out and an opt-in the newer one counts. A
+	 * message with STOP has the time of the service, and this call that of your machine. If the two are less than five minutes apart,
+	 * the opt-out counts, and this returns false: call it again later.
+	 * @example if (!(await outbox.optIn({ to: "+447700900101" }))) console.log("call again in five minutes");
 	 */
-	optIn: (options: CancelOptions) => Promise<void>;
+	optIn: (options: CancelOptions) => Promise<boolean>;
 	/**
 	 * Returns the texts that reached a final state, or whose message changed, and which were not acknowledged: the oldest
 	 * first, at most `limit`. Read them, store what you need, and {@link Outbox.acknowledge} them in the same transaction.
@@ -503,11 +506,21 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		await wake({ to: phoneNumber, agencyId });
 	}
 
-	async function noteOptOut(given: CancelOptions, operation: "optOut" | "optIn"): Promise<void> {
+	async function noteOptOut(given: CancelOptions, operation: "optOut" | "optIn") {
 		const recipient = recipientFrom(given, operation);
-		await store.note(recipient, { [operation === "optOut" ? "optedOut" : "optedIn"]: now() });
+		await store.note(recipient, { [operation === "optOut" ? "optedOut" : "optedIn"]: { own: now() } });
 		if (operation === "optOut") await endOptedOut(recipient, []);
 		await wake({ to: recipient.to, agencyId: recipient.agencyId });
+		return recipient;
+	}
+
+	/** Whether texts may go out again. Of all agencies that is known of those with a text to the contact. */
+	async function optIn(given: CancelOptions): Promise<boolean> {
+		const { to, agencyId } = await noteOptOut(given, "optIn");
+		const texts = agencyId === undefined ? await store.unfinished({ to }) : [];
+		const agencies = new Set([agencyId ?? "", ...texts.map((row) => row.agencyId)]);
+		const all = await Promise.all([...agencies].map((each) => store.facts({ to, agencyId: each })));
+		return !all.some((facts) => isOptedOut(facts, unmeasured));
 	}
 
 	/**
@@ -615,8 +628,8 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		cancel,
 		cancelAll,
 		forget,
-		optOut: (given) => noteOptOut(given, "optOut"),
-		optIn: (given) => noteOptOut(given, "optIn"),
+		optOut: async (given) => void (await noteOptOut(given, "optOut")),
+		optIn,
 		settled: settledChanges,
 		acknowledge,
 		observe,

@@ -44,9 +44,9 @@ export interface OutboxStore {
 		text: OutboxText,
 		options?: { unlessStopped?: boolean; lease?: Lease | undefined; leaseMs?: number },
 	) => Promise<boolean>;
-	/** What is known of a recipient, or of the number in all agencies: of each fact the latest time. */
+	/** What is known of a recipient, or of the number in all agencies: of each fact the latest time by each clock. */
 	facts: (recipient: Recipient) => Promise<ContactFacts>;
-	/** Stores facts of a recipient; without an agency of the number in all agencies. Of two times the later one stays. */
+	/** Stores facts of a recipient; without an agency of the number in all agencies. Of two times by one clock the later one stays. */
 	note: (recipient: Partial<Recipient>, facts: ContactFacts) => Promise<void>;
 	/** Stops a recipient: texts whose transaction has begun before are not to be sent. Without an agency the number in all agencies. */
 	stop: (recipient: Partial<Recipient>) => Promise<void>;

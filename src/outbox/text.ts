@@ -150,14 +150,16 @@ export interface Progress {
 	given?: GivenOptions | undefined;
 	/** The contact's message that asked for no more texts, if the text was cancelled because of it. */
 	optOutSid?: string | null | undefined;
-	/** When the contact tapped the button that seems to have declined what the service held, in milliseconds. Certain once the text has ended. */
-	declinedAt?: number | undefined;
+	/** When the contact tapped the button that seems to have declined what the service held. Certain once the text has ended. */
+	declinedAt?: FactTime | undefined;
 	/** The contact tapped a button, and somebody wrote to them before the next read. So it is not known whether they declined. */
 	mayBeDeclined?: true | undefined;
 	/** What the summary of the conversation showed when it was read last, and when; absent unless the text waits for the service's queue. */
 	watched?: Watched | undefined;
-	/** When the service was last known to hold the text, or the one it waits behind, by the service's clock, in milliseconds. */
-	seenAt?: number | undefined;
+	/** The conversation when the service was last known to hold the text, or the one it waits behind. */
+	lastHeld?: LastHeld | undefined;
+	/** The newest message when the text was found to have got no answer, by the service's clock, in milliseconds. */
+	silentUntil?: number | undefined;
 	/** Since when the service's queue has been seen empty, in milliseconds. */
 	emptyAt: number | null;
 	/** Reads of the conversation in this state. */
@@ -180,6 +182,16 @@ export interface Restored {
 	from: number;
 	/** When its restoration was declared. */
 	to: number;
+}
+
+/** The conversation when the service was last known to hold a text. What comes after its messages may be the answer. */
+export interface LastHeld {
+	/** When that was, by the outbox's clock, in milliseconds. */
+	at: number;
+	/** `createdAt` of the newest message then, by the service's clock, in milliseconds; null when there was none. */
+	newest: number | null;
+	/** `messageSid` of the messages as new as that. */
+	known: string[];
 }
 
 /** What a later lookup is compared with. */
@@ -215,18 +227,29 @@ export interface TextError {
 	correlationId?: string | undefined;
 }
 
-/** When something was last known of a contact, in milliseconds. */
+/**
+ * When something last happened, in milliseconds, by the clock that it came with: the service's of what a message shows, and the
+ * outbox's own of what was noticed here, or told by telephone. Neither is ever converted into the other one to be stored.
+ */
+export interface FactTime {
+	/** By the service's clock, as the service said it. */
+	service?: number | undefined;
+	/** By the clock of the outbox. */
+	own?: number | undefined;
+}
+
+/** When something was last known of a contact. */
 export interface ContactFacts {
 	/** They asked for no more texts. */
-	optedOut?: number | undefined;
+	optedOut?: FactTime | undefined;
 	/** They asked for them again. */
-	optedIn?: number | undefined;
+	optedIn?: FactTime | undefined;
 	/** They declined a text. */
-	declined?: number | undefined;
-	/** They left a reply or a notice without an answer. */
-	ignored?: number | undefined;
+	declined?: FactTime | undefined;
+	/** They left a reply or a notice without an answer. By the service's clock: the newest message that was there by then. */
+	ignored?: FactTime | undefined;
 	/** They left a marketing text without an answer. */
-	ignoredMarketing?: number | undefined;
+	ignoredMarketing?: FactTime | undefined;
 }
 
 /** A text as `insert` stores it. */

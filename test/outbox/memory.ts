@@ -18,10 +18,16 @@ const unfinished = ["sending", "held", "waiting"];
 
 const factNames = ["optedOut", "optedIn", "declined", "ignored", "ignoredMarketing"] as const;
 
-/** Of each fact the latest time. */
+/** Of each fact the latest time by each clock. */
 function latest(all: readonly ContactFacts[]): ContactFacts {
-	const times = factNames.map((fact) => [fact, Math.max(0, ...all.map((each) => each[fact] ?? 0))] as const);
-	return Object.fromEntries(times.filter(([, at]) => at > 0));
+	const facts: ContactFacts = {};
+	for (const each of all)
+		for (const fact of factNames)
+			for (const clock of ["service", "own"] as const) {
+				const at = each[fact]?.[clock];
+				if (at !== undefined) facts[fact] = { ...facts[fact], [clock]: Math.max(at, facts[fact]?.[clock] ?? 0) };
+			}
+	return facts;
 }
 
 export interface MemoryStore extends OutboxStore {

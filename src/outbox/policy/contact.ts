@@ -2,10 +2,20 @@
  * What is known of a contact beyond their texts: whether they asked for no more of them.
  */
 import type { Message } from "messaging-conversations";
+import {
+	aheadRange,
+	isSurelyAfter,
+	laterOf,
+	latestByOwn,
+	type Offset,
+	toleranceMs,
+	unmeasured,
+	wrongClockMs,
+} from "../clocks.ts";
 import { hookError } from "../hook-error.ts";
-import { aheadRange, backupSlackMs, declineIn, isTap, isWords, messagesSince, type Reading, timeOf } from "../match.ts";
+import { backupSlackMs, declineIn, isTap, isWords, type Reading, timeOf } from "../match.ts";
 import type { OutboxStore } from "../store.ts";
-import type { ContactFacts, OutboxText, Recipient } from "../text.ts";
+import type { ContactFacts, FactTime, OutboxText, Recipient } from "../text.ts";
 import { isOptIn, isOptOut, isOptOutButton } from "./opt-out/opt-out.ts";
 import { policies, purposeOf } from "./purpose.ts";
 
@@ -61,9 +71,11 @@ export function createOptOutReader(optOut: ((message: Message) => boolean) | fal
 /** A contact, while their texts are worked on. */
 export interface Contact {
 	/** Takes in what a reading shows. Null if the conversation is unknown or hidden: then all that counts is what was stored. */
-	learn: (reading: Pick<Reading, "messages" | "aheadMs"> | null) => Promise<void>;
+	learn: (reading: (Pick<Reading, "messages"> & Offset) | null) => Promise<void>;
 	/** Stores what some of the contact's messages ask for. */
 	hear: (messages: readonly Message[]) => Promise<void>;
+	/** The time of the newest message that is known, by the service's clock; 0 if none is. */
+	knownAt: () => Promise<number>;
 	/** Whether the conversation was read, so that no later message can be missed that can be known. */
 	isUpToDate: () => boolean;
 	/** Whether they want no texts, as far as the newest messages say. */
@@ -83,24 +95,45 @@ export type EndedBy = "earlier_text_declined" | "earlier_text_unanswered";
 
 /** The opt-out that stops a text. */
 export interface OptOut {
-	at: number;
+	/** Whether it came after the text was enqueued, as far as that is certain. */
+	isLater: boolean;
+	/** Whether another reading may show that the contact wrote before the text was enqueued: the clocks of this one disagree. */
+	isUnclear: boolean;
 	/** The contact's message, if it is among those that were read. */
 	messageSid: string | null;
 }
 
-/** The newest message that asks, of those that do. One without a time has that of its newer neighbour. */
-function newestAsk(
+/** A message that asks, and its place in the list. */
+interface Ask {
+	at: number;
+	index: number;
+	messageSid: string;
+}
+
+/**
+ * The newest message that asks for no texts, and the newest that asks for them. A message without a time has that of its newer
+ * neighbour, or 0. Of two at the same time the first one of the list is newer.
+ */
+function newestAsks(
 	messages: readonly Message[],
 	asks: (message: Message) => Asks,
-	wanted: Asks,
-	at: (message: Message) => number,
-) {
+): Partial<Record<"out" | "in", Ask>> {
+	const newest: Partial<Record<"out" | "in", Ask>> = {};
 	let time = 0;
-	for (const message of messages) {
-		time = at(message) || time;
-		if (asks(message) === wanted) return { at: time, messageSid: message.messageSid };
+	for (const [index, message] of messages.entries()) {
+		time = timeOf(message.createdAt) || time;
+		const what = asks(message);
+		const known = what && newest[what];
+		// One without a time at the top of the list is newer than all others.
+		if (what && (!known || (known.at !== 0 && known.at < time)))
+			newest[what] = { at: time, index, messageSid: message.messageSid };
 	}
-	return undefined;
+	return newest;
+}
+
+/** Whether what the contact said means no texts. Where the clocks leave it open, it does. */
+export function isOptedOut({ optedOut, optedIn = {} }: ContactFacts, offset: Offset): boolean {
+	return optedOut !== undefined && !isSurelyAfter(optedIn, optedOut, offset);
 }
 
 export function createContact(
@@ -117,20 +150,16 @@ export function createContact(
 		return known;
 	};
 	let isUpToDate = false;
-	/** When the contact last wrote words, at the earliest. */
+	/** When the contact last wrote words, by the service's clock. */
 	let wroteAt = 0;
 	/** The same of anything but a tap on a button: a photo answers too. */
 	let answeredAt = 0;
-	let ahead = 0;
-	/** By the clock of the outbox; 0 without a time. */
-	const at = ({ createdAt }: Message): number => {
-		const time = timeOf(createdAt);
-		return time && time + ahead;
-	};
+	/** Of the latest reading. */
+	let offset: Offset = unmeasured;
 	async function note(found: ContactFacts): Promise<void> {
 		await store.note(recipient, found);
 		const before = await facts();
-		const later = (fact: keyof ContactFacts) => Math.max(before[fact] ?? 0, found[fact] ?? 0) || undefined;
+		const later = (fact: keyof ContactFacts) => laterOf(before[fact], found[fact]);
 		known = Promise.resolve({
 			optedOut: later("optedOut"),
 			optedIn: later("optedIn"),
@@ -140,17 +169,31 @@ export function createContact(
 		});
 	}
 	async function hear(messages: readonly Message[]): Promise<void> {
-		const out = newestAsk(messages, asks, "out", at);
-		const back = newestAsk(messages, asks, "in", at);
+		for (const message of messages) {
+			const sentAt = timeOf(message.createdAt);
+			if (hasWords(message)) wroteAt = Math.max(wroteAt, sentAt);
+			if (isWords(message)) answeredAt = Math.max(answeredAt, sentAt);
+		}
+		const { out, in: back } = newestAsks(messages, asks);
 		if (!out && !back) return;
-		const { optedOut = 0, optedIn = 0 } = await facts();
-		const found: ContactFacts = {};
-		// One without a time is new if the other one was newer so far.
-		const outAt = out && (out.at || (optedOut > optedIn ? 0 : now()));
-		const backAt = back && (back.at || (optedIn > optedOut ? 0 : now()));
-		if (out && outAt !== undefined && outAt >= optedOut) named = out.messageSid;
-		if (outAt && outAt > optedOut) found.optedOut = outAt;
-		if (backAt && backAt > optedIn) found.optedIn = backAt;
+		const before = await facts();
+		const wasOut = isOptedOut(before, offset);
+		/** As the service said it. At the same millisecond the newer one of the list gets one more, so that it counts. */
+		const timeFrom = (ask: Ask, other: Ask | undefined, isNews: boolean): FactTime | undefined => {
+			const more = other && other.at === ask.at && ask.index < other.index ? 1 : 0;
+			if (ask.at) return { service: ask.at + more };
+			// One without a time is new if the other one was newer so far.
+			return isNews ? { own: now() + more } : undefined;
+		};
+		const outAt = out && timeFrom(out, back, !wasOut);
+		const backAt = back && timeFrom(back, out, wasOut);
+		if (out && (!outAt?.service || outAt.service >= (before.optedOut?.service ?? 0))) named = out.messageSid;
+		const isNew = (fact: "optedOut" | "optedIn", at: FactTime | undefined): boolean =>
+			at !== undefined && (at.own ?? at.service ?? 0) > (before[fact]?.[at.own ? "own" : "service"] ?? 0);
+		const found: ContactFacts = {
+			...(isNew("optedOut", outAt) && { optedOut: outAt }),
+			...(isNew("optedIn", backAt) && { optedIn: backAt }),
+		};
 		if (Object.keys(found).length > 0) await note(found);
 	}
 	/** A text got no answer in time, and the contact taps a button later. Nothing went out meanwhile that the tap could belong to. */
@@ -159,67 +202,91 @@ export function createContact(
 		const since = sent < 0 ? messages : messages.slice(0, sent);
 		const tap = declineIn(since);
 		if (!tap) return;
-		const { declined = 0, ignored = 0, ignoredMarketing = 0 } = await facts();
-		const droppedAt = Math.max(ignored, ignoredMarketing);
-		const sentAt = sent < 0 ? 0 : at(messages[sent] as Message);
-		const tappedAt = at(tap) || now();
-		if (droppedAt > sentAt && tappedAt > Math.max(droppedAt, declined)) await note({ declined: tappedAt });
+		const { declined, ignored, ignoredMarketing } = await facts();
+		const silentUntil = Math.max(ignored?.service ?? 0, ignoredMarketing?.service ?? 0);
+		const sentAt = timeOf(messages[sent]?.createdAt);
+		const tappedAt = timeOf(tap.createdAt);
+		if (silentUntil === 0 || sentAt > silentUntil) return;
+		if (tappedAt > Math.max(silentUntil, declined?.service ?? 0)) await note({ declined: { service: tappedAt } });
+		if (tappedAt === 0 && !declined?.own) await note({ declined: { own: now() } });
 	}
 	return {
+		async knownAt() {
+			const { optedOut, optedIn, declined, ignored, ignoredMarketing } = await facts();
+			const times = [optedOut, optedIn, declined, ignored, ignoredMarketing].map((fact) => fact?.service ?? 0);
+			// One of two at the same time has one more.
+			return Math.max(0, ...times.map((time) => time - 1));
+		},
 		isUpToDate: () => isUpToDate,
 		async hasOptedOut() {
-			const { optedOut = 0, optedIn = 0 } = isUpToDate ? await facts() : {};
-			return optedOut > 0 && optedIn <= optedOut;
+			return isUpToDate && isOptedOut(await facts(), offset);
 		},
 		async learn(reading) {
-			const { messages, aheadMs } = reading ?? { messages: [], aheadMs: 0 };
+			const messages = reading?.messages ?? [];
 			isUpToDate = true;
-			ahead = aheadMs;
+			offset = reading ?? unmeasured;
 			// Somebody may have called `optOut` meanwhile.
 			known = undefined;
-			const [leastMs] = aheadRange(aheadMs);
-			for (const message of messages) {
-				const sentAt = timeOf(message.createdAt) + leastMs;
-				if (hasWords(message)) wroteAt = Math.max(wroteAt, sentAt);
-				if (isWords(message)) answeredAt = Math.max(answeredAt, sentAt);
-			}
 			await hearLateDecline(messages);
 			await hear(messages);
 		},
 		hear,
 		note,
 		async endedBy(text) {
-			const { declined = 0, ignored = 0, ignoredMarketing = 0 } = await facts();
+			const { declined = {}, ignored = {}, ignoredMarketing = {} } = await facts();
 			const { afterDecline, endedByIgnored } = policies[purposeOf(text)];
 			// By the time of the tap, and not by when it was noticed.
-			if (text.createdAt < declined) return "earlier_text_declined";
+			const declinedAt = latestByOwn(declined, offset);
+			if (text.createdAt < declinedAt) return "earlier_text_declined";
 			// The contact may have written since.
 			if (!isUpToDate) return null;
+			const wrote = { service: wroteAt };
+			const hasDeclined = declinedAt > 0;
 			// At the same millisecond it may be an answer to what they wrote with the tap.
-			if (text.createdAt === declined && wroteAt < declined) return "earlier_text_declined";
-			if (afterDecline === "cancel" && declined > wroteAt) return "earlier_text_declined";
-			const least = Math.max(endedByIgnored === "none" ? 0 : ignored, endedByIgnored === "all" ? ignoredMarketing : 0);
-			return text.createdAt < least && answeredAt < least ? "earlier_text_unanswered" : null;
+			const isSame = text.createdAt === declinedAt && (declined.service ?? 0) > wroteAt;
+			if (hasDeclined && isSame) return "earlier_text_declined";
+			const isSilent =
+				(declined.service ?? 0) > wroteAt ||
+				(declined.own !== undefined && !isSurelyAfter(wrote, { own: declined.own }, offset));
+			if (afterDecline === "cancel" && hasDeclined && isSilent) return "earlier_text_declined";
+			const ends = ({ own = 0, service = 0 }: FactTime): boolean => text.createdAt < own && answeredAt <= service;
+			const isEnded =
+				(endedByIgnored !== "none" && ends(ignored)) || (endedByIgnored === "all" && ends(ignoredMarketing));
+			return isEnded ? "earlier_text_unanswered" : null;
 		},
 		async optOutAfter({ createdAt, progress }) {
-			const { optedOut = 0 } = await facts();
+			const { optedOut: { service = Number.NEGATIVE_INFINITY, own = Number.NEGATIVE_INFINITY } = {} } = await facts();
 			const from = Math.max(createdAt, (progress.restored?.from ?? 0) - backupSlackMs);
-			return optedOut >= from ? { at: optedOut, messageSid: named } : null;
+			const isAfter = own >= from || service >= from - toleranceMs(offset);
+			return isAfter ? { isLater: true, isUnclear: false, messageSid: named } : null;
 		},
 		async optOutOf(text, reading, isOpen) {
-			const { optedOut = 0, optedIn = 0 } = await facts();
-			if (optedOut === 0 || optedIn > optedOut) return null;
+			const known = await facts();
+			const { optedOut } = known;
+			if (!optedOut || !isOptedOut(known, offset)) return null;
 			const messages = reading?.messages ?? [];
-			const found = newestAsk(messages, asks, "out", at);
-			if (found && found.at >= optedOut) named = found.messageSid;
-			const messageSid = named;
-			const stopped = { at: optedOut, messageSid };
-			if (policies[purposeOf(text)].afterOptOut === "never") return stopped;
-			const hasWritten = messagesSince(messages, optedOut - ahead).some(
-				(message) =>
-					hasWords(message) && asks(message) !== "out" && at(message) > optedOut && at(message) <= text.createdAt,
-			);
-			return isOpen && hasWritten ? null : stopped;
+			const { out } = newestAsks(messages, asks);
+			if (out && out.at >= (optedOut.service ?? 0)) named = out.messageSid;
+			const { createdAt } = text;
+			const [leastMs] = aheadRange(offset);
+			const { service = Number.NEGATIVE_INFINITY, own = Number.NEGATIVE_INFINITY } = optedOut;
+			// Without a reading it is not known what the contact wrote since, unless it was reported.
+			const isFinal = offset.isMeasured || wroteAt <= service;
+			const stopped = {
+				isLater: own >= createdAt || (isFinal && service + leastMs >= createdAt),
+				messageSid: named,
+			};
+			if (policies[purposeOf(text)].afterOptOut === "never") return { ...stopped, isUnclear: false };
+			const written = messages.filter((message) => {
+				const isSince = isSurelyAfter({ service: timeOf(message.createdAt) }, optedOut, offset);
+				return hasWords(message) && asks(message) !== "out" && isSince;
+			});
+			const hasWritten = (aheadMs: number): boolean =>
+				written.some((message) => timeOf(message.createdAt) + aheadMs <= createdAt);
+			const isAnswer = hasWritten(offset.aheadMs);
+			// A clock that is wrong by so much may be that of the one machine that has answered.
+			const isUnclear = Math.abs(offset.aheadMs) > wrongClockMs && isAnswer !== hasWritten(0);
+			return isOpen && isAnswer && !isUnclear ? null : { ...stopped, isUnclear };
 		},
 	};
 }

@@ -2,7 +2,7 @@
  * What is known of contacts, under the hash of their number.
  */
 import type { OutboxStore } from "../store.ts";
-import type { ContactFacts } from "../text.ts";
+import type { ContactFacts, FactTime } from "../text.ts";
 import type { Row, Value } from "./connection.ts";
 import type { ContactNames } from "./contact-names.ts";
 import type { Statements } from "./statements.ts";
@@ -19,6 +19,9 @@ const factNames = Object.keys({
 	ignored: true,
 	ignoredMarketing: true,
 } satisfies Record<keyof ContactFacts, true>) as (keyof ContactFacts)[];
+const clocks = ["service", "own"] as const satisfies (keyof FactTime)[];
+/** Each fact has a row for each clock, with the latest time by it. */
+const rowNames = factNames.flatMap((fact) => clocks.map((clock) => ({ fact, clock, name: `${fact}.${clock}` })));
 
 export function createFacts(
 	statements: Statements,
@@ -27,19 +30,21 @@ export function createFacts(
 ): Pick<OutboxStore, "facts" | "note"> {
 	return {
 		async facts(recipient) {
-			const names = [recipient, { to: recipient.to }].flatMap((who) => factNames.map((fact) => nameOf(fact, who)));
+			const names = [recipient, { to: recipient.to }].flatMap((who) => rowNames.map(({ name }) => nameOf(name, who)));
 			const rows = await query(statements.facts(names.length), await Promise.all(names));
 			const facts: ContactFacts = {};
 			for (const { name, stopped_at } of rows) {
-				const fact = factNames.find((each) => String(name).startsWith(`${each} `));
-				if (fact) facts[fact] = Math.max(facts[fact] ?? 0, Number(stopped_at));
+				const row = rowNames.find((each) => String(name).startsWith(`${each.name} `));
+				if (!row) continue;
+				const { fact, clock } = row;
+				facts[fact] = { ...facts[fact], [clock]: Math.max(facts[fact]?.[clock] ?? 0, Number(stopped_at)) };
 			}
 			return facts;
 		},
 		async note(recipient, facts) {
-			for (const fact of factNames) {
-				const at = facts[fact];
-				if (at !== undefined) await query(statements.note, [await nameOf(fact, recipient), Math.ceil(at)]);
+			for (const { fact, clock, name } of rowNames) {
+				const at = facts[fact]?.[clock];
+				if (at !== undefined) await query(statements.note, [await nameOf(name, recipient), Math.ceil(at)]);
 			}
 		},
 	};

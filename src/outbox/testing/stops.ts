@@ -10,12 +10,11 @@ async function stopsOf(store: OutboxStore, { agencyId, to }: Recipient): Promise
 }
 
 /** Without the facts that are undefined, in one order. */
-const known = (facts: ContactFacts): object =>
-	Object.fromEntries(
-		Object.entries(facts)
-			.filter(([, at]) => at !== undefined)
-			.sort(),
-	);
+const known = (facts: ContactFacts): object => {
+	const defined = (all: object) => Object.entries(all).filter(([, value]) => value !== undefined);
+	const times = defined(facts).map(([fact, at]) => [fact, Object.fromEntries(defined(at).sort())]);
+	return Object.fromEntries(times.sort());
+};
 
 /** What `save` says to the change that begins a request. */
 async function begin(store: OutboxStore, id: string): Promise<boolean> {
@@ -42,22 +41,27 @@ export const stopChecks: Check[] = [
 		},
 	},
 	{
-		title: "facts of a contact stay with their latest time, for one agency or for all of them, also after erase",
+		title:
+			"facts of a contact stay with their latest time by each clock, for one agency or for all of them, also after erase",
 		async run(given) {
 			const store = await given(textOf("a"));
 			equal("facts of an unknown contact", known(await store.facts(recipient)), {});
-			await store.note(recipient, { optedOut: noon });
-			await store.note(recipient, { optedOut: noon - 1, optedIn: noon + 1 });
-			const expected = { optedIn: noon + 1, optedOut: noon };
+			await store.note(recipient, { optedOut: { service: noon } });
+			await store.note(recipient, { optedOut: { service: noon - 1 }, optedIn: { service: noon + 1, own: noon - 9 } });
+			const expected = { optedIn: { own: noon - 9, service: noon + 1 }, optedOut: { service: noon } };
 			equal("facts: after an earlier time", known(await store.facts(recipient)), expected);
 			equal("facts of another agency", known(await store.facts(otherAgency)), {});
-			await store.note({ to: recipient.to }, { optedOut: noon + 2 });
-			equal("facts: of all agencies", known(await store.facts(recipient)), { ...expected, optedOut: noon + 2 });
-			equal("facts: of all agencies, at another one", known(await store.facts(otherAgency)), { optedOut: noon + 2 });
+			await store.note({ to: recipient.to }, { optedOut: { own: noon - 2 } });
+			const both = { ...expected, optedOut: { own: noon - 2, service: noon } };
+			equal("facts: by the other clock, of all agencies", known(await store.facts(recipient)), both);
+			await store.note({ to: recipient.to }, { optedOut: { service: noon + 2 } });
+			const latest = { own: noon - 2, service: noon + 2 };
+			equal("facts: of all agencies", known(await store.facts(recipient)), { ...expected, optedOut: latest });
+			equal("facts: of all agencies, at another one", known(await store.facts(otherAgency)), { optedOut: latest });
 			equal("facts of another number", known(await store.facts(otherNumber)), {});
 			await change(store, "a", { state: "cancelled", nextAt: null });
 			await store.erase({ to: recipient.to });
-			equal("facts: after erase", known(await store.facts(otherAgency)), { optedOut: noon + 2 });
+			equal("facts: after erase", known(await store.facts(otherAgency)), { optedOut: latest });
 		},
 	},
 	{

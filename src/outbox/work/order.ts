@@ -1,6 +1,7 @@
 /*
  * Which text of a queue is next, and which ones need not wait for it.
  */
+import { latestByOwn, unmeasured } from "../clocks.ts";
 import { isInDoubt, onOwnHeldOf } from "../decide.ts";
 import type { CheckedOptions } from "../options.ts";
 import { policies, purposeOf } from "../policy/purpose.ts";
@@ -26,7 +27,7 @@ function passing(first: OutboxText | undefined, others: readonly OutboxText[], n
 	if (declinedAt === undefined && sleepsWhileClosed(first)) return undefined;
 	return others.find((text) => {
 		const isDue = text.progress.attempts === 0 && (text.nextAt ?? 0) <= now;
-		return sleepsWhileClosed(text) && isDue && text.createdAt > (declinedAt ?? 0);
+		return sleepsWhileClosed(text) && isDue && text.createdAt > latestByOwn(declinedAt ?? {}, unmeasured);
 	});
 }
 
@@ -50,10 +51,11 @@ const isBehindOther = ({ state, reason, progress: { attempts, failures, reads, e
 /** The replies that are due and wait behind a text of somebody else together with the first of them. What came after its decline does not. */
 export function waitingWith(first: OutboxText, texts: readonly OutboxText[], now: number): OutboxText[] {
 	if (!sleepsWhileClosed(first)) return [];
-	const { declinedAt = Number.POSITIVE_INFINITY } = first.progress;
+	const { declinedAt } = first.progress;
+	const until = declinedAt ? latestByOwn(declinedAt, unmeasured) : Number.POSITIVE_INFINITY;
 	return texts.filter((text) => {
 		const isDue = text.progress.attempts === 0 && (text.nextAt ?? Number.POSITIVE_INFINITY) <= now;
-		return text.id !== first.id && sleepsWhileClosed(text) && isDue && text.createdAt <= declinedAt;
+		return text.id !== first.id && sleepsWhileClosed(text) && isDue && text.createdAt <= until;
 	});
 }
 

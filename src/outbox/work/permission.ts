@@ -2,7 +2,7 @@
  * Whether a text that could be sent may be sent: by the quiet hours, the agency's settings, opt-outs and the hooks.
  */
 import { type Message, PartnerConfigurationError } from "messaging-conversations";
-import { isSurelyClosed, isSurelyOpen } from "../baseline.ts";
+import { isSurelyClosed, isSurelyOpen, isUnsure } from "../baseline.ts";
 import { backoffMs, ifQuiet, isInDoubt, lastMoment, longestWaitMs, readAgain, unsent } from "../decide.ts";
 import { thrownBy } from "../hook-error.ts";
 import { type HeldMatch, type Match, messagesSince, type Reading, timeOf } from "../match.ts";
@@ -57,7 +57,14 @@ export async function ifNotNow(context: Context, text: OutboxText, grounds: Grou
 	const asleep = await ifAsleep(context, text, reading);
 	if (asleep) return asleep;
 	const isSkipped = text.state === "waiting" && text.progress.given?.whenClosed === "skip" && !isOpen;
+	if (isSkipped && reading && isUnsure(reading, now)) return tryAgain(text, now);
 	return isSkipped ? unsent(text, "expired", "window_closed") : undefined;
+}
+
+/** Waits for another reading, because the clocks of this one do not show whether the window is open. */
+function tryAgain({ progress }: OutboxText, now: number): Change {
+	const failures = progress.failures + 1;
+	return { nextAt: now + backoffMs(failures), progress: { failures } };
 }
 
 /** Whether it takes the place of the held text that it supersedes, and rings no phone. The contact must not get that one. */
@@ -120,6 +127,9 @@ async function ifOptedOut(
 	const optOut = await contact.optOutOf(text, reading, isSurelyOpen(reading, now));
 	const endedBy = text.state === "waiting" ? await contact.endedBy(text) : null;
 	if (!optOut) return endedBy ? unsent(text, "cancelled", endedBy) : undefined;
+	// Neither sent nor ended: the next reading may show it.
+	if (optOut.isUnclear || (reading && isUnsure(reading, now) && policies[purposeOf(text)].afterOptOut !== "never"))
+		return tryAgain(text, now);
 	if (text.state === "held") return { ...readAgain(text, options, now), progress: { cancelRequested: true } };
 	return { ...unsent(text, "cancelled", "opted_out"), progress: { optOutSid: optOut.messageSid } };
 }

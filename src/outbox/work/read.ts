@@ -2,6 +2,7 @@
  * Reads the conversation about the texts of a recipient.
  */
 import { phaseOf } from "../../shared/delivery-phase.ts";
+import { aheadRange, type Offset } from "../clocks.ts";
 import { afterFollow, backoffMs, isRestored } from "../decide.ts";
 import { backupSlackMs, findText, type Match, readConversation, slackMs } from "../match.ts";
 import { type OutboxText, type Recipient, type Restored, storableId } from "../text.ts";
@@ -20,18 +21,19 @@ export async function readFor(
 	signal: AbortSignal | undefined,
 ): Promise<Match | null | undefined> {
 	const { pauses } = context;
-	const { client, store, now, isClockGiven } = context.options;
+	const { client, store, now } = context.options;
 	const { baseline } = text.progress;
 	const restored = text.state === "waiting" && isRestored(text) ? text.progress.restored : undefined;
 	const since = baseline?.since ?? 0;
-	const from = (_date: number | undefined, aheadMs: number): number => {
+	const from = (offset: Offset): number => {
+		const [, mostMs] = aheadRange(offset);
 		// The contact may have asked for no more texts since a backup.
-		if (restored) return Math.min(since || Number.POSITIVE_INFINITY, restored.from - aheadMs) - slackMs;
+		if (restored) return Math.min(since || Number.POSITIVE_INFINITY, restored.from - mostMs) - slackMs;
 		return text.state === "waiting" ? Number.POSITIVE_INFINITY : since - slackMs;
 	};
 	try {
 		const found = await readConversation(client.agency(text.agencyId), text.to, from, {
-			clock: isClockGiven ? undefined : now,
+			clock: now,
 			deadlineMs: readingMs,
 			signal,
 		});
@@ -41,8 +43,8 @@ export async function readFor(
 		const known = new Set((baseline?.known ?? []).map((id) => storableId(id)));
 		const sought = { body: text.body, claimed, known, queuedBefore: baseline?.queued };
 		if (!restored) return findText(found, { ...sought, since });
-		const { aheadMs } = found;
-		const backup = { since: since || mayBeSentSince(text, restored) - aheadMs, until: restored.to - aheadMs };
+		const [leastMs, mostMs] = aheadRange(found);
+		const backup = { since: since || mayBeSentSince(text, restored) - mostMs, until: restored.to - leastMs };
 		return findText(found, { ...sought, ...backup });
 	} catch (thrown) {
 		const error = failureOf(thrown, "conversations.get");
@@ -76,7 +78,7 @@ export async function follow(
 	const oldest = Math.min(...texts.map(({ progress }) => progress.baseline?.since ?? 0));
 	try {
 		const reading = await readConversation(client.agency(recipient.agencyId), recipient.to, oldest - slackMs, {
-			clock: options.isClockGiven ? undefined : now,
+			clock: now,
 			seek: ({ messageSid }) => missing.delete(storableId(messageSid)) && missing.size === 0,
 			signal,
 		});

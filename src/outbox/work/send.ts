@@ -15,7 +15,7 @@ import {
 	whileWaiting,
 	withEnd,
 } from "../decide.ts";
-import { aheadBy, byService, type Match, timeOf } from "../match.ts";
+import { lastHeldBy, type Match } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
 import { type Change, type OutboxText, operationIdOf, storableId } from "../text.ts";
 import type { QueueContext } from "./context.ts";
@@ -166,16 +166,15 @@ async function messageOf(text: OutboxText): Promise<OutgoingMessage> {
 
 function afterSend(
 	text: OutboxText,
-	{ data: sent, response }: Answered<Sent>,
+	{ data: sent }: Answered<Sent>,
 	{ reading }: Grounds,
 	options: CheckedOptions,
 ): Change {
 	const now = options.now();
 	if (!sent.queued) return asMessage(sent.messageId, "sent", options, now);
 	const requests = withEnd(text.progress.requests, "held");
-	const date = timeOf(response.headers.get("date"));
-	const aheadMs = options.isClockGiven ? 0 : date ? aheadBy(now, date) : (reading?.aheadMs ?? 0);
-	const progress = { requests, seenAt: byService(now, aheadMs), emptyAt: null, reads: 0, failures: 0, error: null };
+	const lastHeld = lastHeldBy(reading, options.settleMs, now);
+	const progress = { requests, lastHeld, emptyAt: null, reads: 0, failures: 0, error: null };
 	return { state: "held", queueId: storableId(sent.queueId), nextAt: now + readMs(options, 0), progress };
 }
 

@@ -9,16 +9,16 @@ import {
 	ended,
 	isInDoubt,
 	isRestored,
+	lastTapAt,
 	longestWaitMs,
 	mayTakePlace,
 	onHeldOf,
 	onOwnHeldOf,
 	readAgain,
-	tapOf,
 	unsent,
 } from "../decide.ts";
 import { withRead } from "../journal.ts";
-import { byService, isConsentFailed, type Match } from "../match.ts";
+import { isConsentFailed, lastHeldBy, type Match } from "../match.ts";
 import { policies, purposeOf } from "../policy/purpose.ts";
 import type { Change, OutboxText } from "../text.ts";
 import type { QueueContext } from "./context.ts";
@@ -68,7 +68,11 @@ export async function workText(
 	const match = await readFor(context, head, signal);
 	if (match === undefined) return false;
 	const readAt = now();
-	const learned = await withOptOut(context, noted(head, match, readAt, texts), match).catch(hookFailure);
+	const learned = await withOptOut(
+		context,
+		noted(head, match, { now: readAt, settleMs: options.settleMs, texts }),
+		match,
+	).catch(hookFailure);
 	if (learned instanceof PartnerConfigurationError) {
 		await write(context, head, ifHookFailed(context, head, learned));
 		return false;
@@ -128,7 +132,7 @@ async function letPass(
 	const seen = { ...held, progress: { ...held.progress, ...decision.progress } };
 	const due = willing(seen, others, options).filter(({ nextAt }) => (nextAt ?? 0) <= options.now());
 	// The contact may have declined what was enqueued before the tap.
-	const isAfterTap = (text: OutboxText): boolean => text.createdAt > (tapOf(match) ?? 0);
+	const isAfterTap = (text: OutboxText): boolean => text.createdAt > lastTapAt(match);
 	const mayGoAlone = isGone && reading.conversation.queuedMessages.length === 0;
 	const next = due.find((text) =>
 		isGone
@@ -158,14 +162,19 @@ async function sinceBackup({ contact }: QueueContext, text: OutboxText, decision
 }
 
 /** The row with what the reading shows. It is stored together with the decision. */
-function noted(text: OutboxText, match: Match | null, now: number, texts: readonly OutboxText[]): OutboxText {
+function noted(
+	text: OutboxText,
+	match: Match | null,
+	{ now, settleMs, texts }: { now: number; settleMs: number; texts: readonly OutboxText[] },
+): OutboxText {
 	const isOpen = match ? isSurelyOpen(match.reading, now) : undefined;
 	const journal = withRead(text.progress.journal, { at: now, read: match?.kind ?? "hidden", isOpen });
 	const isSeen = match && match.reading.conversation.queuedMessages.length > 0;
 	// A text that was enqueued a moment ago waits behind the same one as those before it.
-	const known = Math.max(...[text, ...texts].map(({ progress }) => progress.seenAt ?? 0)) || undefined;
-	const seenAt = isSeen ? byService(match.reading.at ?? now, match.reading.aheadMs) : known;
-	const progress = { ...text.progress, journal, seenAt, watched: watchedFrom(text, match, now) };
+	const known = [text, ...texts].flatMap(({ progress }) => progress.lastHeld ?? []);
+	const [latest] = known.sort((one, other) => (other.newest ?? 0) - (one.newest ?? 0) || other.at - one.at);
+	const lastHeld = isSeen ? lastHeldBy(match.reading, settleMs, now) : latest;
+	const progress = { ...text.progress, journal, lastHeld, watched: watchedFrom(text, match, now) };
 	if (!match || text.state === "waiting") return { ...text, progress };
 	const consentFailed = isConsentFailed(match) ?? progress.consentFailed;
 	// The contact's phone shows no question, or does after all.
@@ -179,7 +188,7 @@ async function withOptOut({ contact, options }: QueueContext, text: OutboxText, 
 	await contact.learn(match?.reading ?? null);
 	if (!match || text.state !== "held" || text.progress.cancelRequested) return text;
 	const isOut = await contact.optOutOf(text, match.reading, isSurelyOpen(match.reading, options.now()));
-	if (!isOut) return text;
+	if (!isOut || isOut.isUnclear) return text;
 	// The step that the reading began tells of it.
 	const [step, ...steps] = [...(text.progress.journal ?? [])].reverse();
 	const journal = step && [...steps.reverse(), { ...step, isCancelled: true as const }];

@@ -98,7 +98,7 @@ async function ifInTime(
 export async function endedByOptOut(contact: Contact, text: OutboxText): Promise<Change | undefined> {
 	const optOut = contact.isUpToDate() && (await contact.optOutOf(text, null, true));
 	if (!optOut) return undefined;
-	const isEnd = policies[purposeOf(text)].afterOptOut === "never" || optOut.at >= text.createdAt;
+	const isEnd = policies[purposeOf(text)].afterOptOut === "never" || optOut.isLater;
 	return isEnd ? { ...unsent(text, "cancelled", "opted_out"), progress: { optOutSid: optOut.messageSid } } : undefined;
 }
 
@@ -109,6 +109,6 @@ function factsFrom(text: OutboxText, now: number): ContactFacts | undefined {
 	if (reason === "declined" || reason === "earlier_text_declined" || state === "unknown")
 		return progress.declinedAt === undefined ? undefined : { declined: progress.declinedAt };
 	if (state !== "dropped" || reason !== "no_answer" || progress.consentFailed) return undefined;
-	const at = droppedAt(text, now);
+	const at = { own: droppedAt(text, now), service: progress.silentUntil };
 	return purposeOf(text) === "marketing" ? { ignoredMarketing: at } : { ignored: at };
 }
