@@ -11,6 +11,7 @@ import {
 	type QueuedMessage,
 } from "messaging-conversations";
 import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
+import { normalized } from "../shared/normal-form.ts";
 import type { Offset } from "./clocks.ts";
 import { type LastHeld, storableId } from "./text.ts";
 
@@ -259,4 +260,4 @@ function isSameText(one: string | null | undefined, other: string): boolean {
 	return plain(one) === plain(other);
 }
 
-const plain = (text: string | null | undefined) => text?.replace(/\r\n?/g, "\n").trim().normalize();
+const plain = (text: string | null | undefined) => text && normalized(text.replace(/\r\n?/g, "\n").trim());

@@ -118,12 +118,30 @@ function nameKeys(keys: readonly Key[]) {
 	return { key, sentence, event };
 }
 
-/** A key of the API's form in a text, in any spelling of its dot. It ends before a quote, so the text stays JSON. */
-const keyInText = /[^\s"'\\/]*_live(?:\.|%(?:25)*2e|\\+u002e)[^\s"'\\/]*/gi;
+/** A key of the API's form from its `_live` on, in any spelling of its dot. It ends before a quote, so the text stays JSON. */
+const keyInText = /_live(?:\.|%(?:25)*2e|\\+u002e)[^\s"'\\/]*/gi;
+/** What stands before a key and after it. */
+const border = /[\s"'\\/]/;
+
+/**
+ * Puts `{key}` in the place of each word that has a key. The beginning of the word is looked for backwards from its `_live`: an
+ * expression that begins with it would try again at each letter of a long word without a key.
+ */
+function withoutKeyWords(text: string): string {
+	let shown = "";
+	let end = 0;
+	for (const { 0: found, index } of text.matchAll(keyInText)) {
+		let start = index;
+		while (start > end && !border.test(text.charAt(start - 1))) start--;
+		shown += `${text.slice(end, start)}{key}`;
+		end = index + found.length;
+	}
+	return shown + text.slice(end);
+}
 
 /** Removes keys from wherever a caller has put them: a path, a header, a text. */
 function withoutKeys(keys: readonly Key[], bug: BugFile): BugFile {
-	let text = JSON.stringify(bug).replace(keyInText, "{key}");
+	let text = withoutKeyWords(JSON.stringify(bug));
 	for (const key of new Map(keys.map((each) => [each.secret, each])).values()) {
 		for (const secret of [key.secret, btoa(apiKeyOf(key)).replace(/=+$/, "")])
 			if (secret.length > 7) text = text.replaceAll(JSON.stringify(secret).slice(1, -1), "{key}");

@@ -81,11 +81,18 @@ export function createPseudonyms(before: string): Pseudonyms {
 		if (length < shortestLong) return remembered(`text ${length}`, given, (count) => shortText(count, length));
 		return remembered("text", given, (count) => unlikeBefore((number) => textOf(number, length), count));
 	};
+	/** Of each spelling once, because reading one takes long, and each segment of a path may be one. */
+	const phones = new Map<string, string>();
+	const phone = (given: string): string => {
+		const known = phones.get(given);
+		if (known !== undefined) return known;
+		const read = mayBePhone(given) ? phoneFrom(given) : undefined;
+		const made = read === undefined ? text(given) : remembered("phone", read, nextNumber);
+		phones.set(given, made);
+		return made;
+	};
 	return {
-		phone(given) {
-			const phone = phoneFrom(given);
-			return phone === undefined ? text(given) : remembered("phone", phone, nextNumber);
-		},
+		phone,
 		name: (kind, given) =>
 			given.trim() === ""
 				? given
@@ -107,6 +114,9 @@ export function createPseudonyms(before: string): Pseudonyms {
 				.find(Boolean),
 	};
 }
+
+/** No number has fewer digits. */
+const mayBePhone = (text: string): boolean => (text.match(/\p{Nd}/gu)?.length ?? 0) >= 5;
 
 /** Shorter than this, a text has no room for its number and more. */
 const shortestLong = 6;

@@ -447,7 +447,7 @@ const languageRule =
 function rulesOf(names: Pseudonyms): Readonly<Record<string, Rule>> {
 	const word: Rule = (text) => (words.has(text) ? text : "other");
 	const media: Rule = (text) => {
-		const [type = ""] = text.split(/\s*;/); // without its parameters
+		const type = text.slice(0, `${text};`.indexOf(";")).trimEnd(); // without its parameters
 		return mediaTypes.has(type) ? type : "application/octet-stream";
 	};
 	const code = codeRule(names);

@@ -14,4 +14,4 @@ export const withoutMarks = (sentence: string): string =>
 
 /** Puts others in the place of what is somebody's own. The marks stay. */
 export const replaceOwn = (sentence: string, replace: (text: string) => string): string =>
-	sentence.replace(/\ue000([^\ue001]*)\ue001/g, (_, text: string) => own(replace(text)));
+	sentence.replace(/\ue000([^\ue000\ue001]*)\ue001/g, (_, text: string) => own(replace(text)));

@@ -1,3 +1,4 @@
+import { normalized } from "../../shared/normal-form.ts";
 import { type E164, phoneFrom, type Schemas } from "../base/contract.ts";
 import { readinessOf } from "../world/consent.ts";
 import { encodeCursor, messagesName } from "../world/cursor.ts";
@@ -52,7 +53,7 @@ function matcherOf(search: string, { shortSearch }: Policy): (thread: Thread) =>
 }
 
 /** R54: case does not count, accents do. A sigma is another letter at the end of a word, which a part of a name may cut. */
-const fold = (name: string): string => name.normalize("NFC").toLowerCase().replaceAll("ς", "σ");
+const fold = (name: string): string => normalized(name).toLowerCase().replaceAll("ς", "σ");
 
 /** `conversations.lookup`: one entry per number, in the order sent, duplicates too (R62). */
 export function lookup(
