@@ -4,13 +4,14 @@ import { type ApiKey, type CallOptions, policyFrom, type RetryPolicy, sentHeader
 import type { ContractDrift } from "./drift.ts";
 import type { Operation, OperationId, PartnerError } from "./errors.ts";
 import type { Exchange, ExchangeHead } from "./exchange.ts";
+import type { Secret } from "./secret.ts";
 import type { Tracer } from "./trace.ts";
 
 /** The settings and the state that all calls of a client share. */
 export interface ClientState extends Observers {
 	/** Empty if the client has none. */
 	baseUrl: string;
-	apiKey: ApiKey | undefined;
+	apiKey: Secret<ApiKey> | undefined;
 	exchange: Exchange;
 	timeoutMs?: number | undefined;
 	deadlineMs?: number | undefined;
@@ -87,9 +88,9 @@ export interface CallState<Data> {
 	/** Number of requests made. An attempt without a key makes none. */
 	attempts: number;
 	/** The key that a 401 was asked for, which the next attempt uses. */
-	newKey: string | undefined;
+	newKey: Secret<string> | undefined;
 	/** All keys that were used, because a response can repeat one that was rotated away. */
-	keys: string[];
+	keys: Secret<string>[];
 	/** Status and headers of the current attempt's response. */
 	head: ExchangeHead | undefined;
 	/** Duration of the current attempt. Undefined while there is nothing to report about it. */

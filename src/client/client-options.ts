@@ -29,6 +29,7 @@ import { type Facts, PartnerConfigurationError, PartnerInvalidInput } from "./er
 import type { Exchange } from "./exchange.ts";
 import type { Fetch } from "./fetch-exchange.ts";
 import type { Recipients } from "./recipients.ts";
+import { Secret } from "./secret.ts";
 import type { Tracer } from "./trace.ts";
 
 /** An agency id, which becomes a part of a path. */
@@ -275,7 +276,7 @@ export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadline
 const isWord = (value: unknown): boolean => typeof value === "string" && /^[\x20-\x7e]{1,64}$/.test(value);
 const word = rule<string>(isWord, "must be 1 to 64 ASCII characters");
 
-const isKey = (value: unknown): boolean => typeof value === "string" || typeof value === "function";
+const isKey = (value: unknown): boolean => value instanceof Secret && /^(string|function)$/.test(typeof value.reveal());
 const isLogger = (value: unknown): boolean => hasMethods(value, "debug", "info", "warn", "error");
 const isHosts = (value: unknown): boolean =>
 	Array.isArray(value) && value.every((host) => typeof host === "string" && /^[a-z0-9.-]{1,253}$/.test(host));
@@ -283,7 +284,7 @@ const isRecipients = (value: unknown): boolean => Array.isArray(value) || typeof
 
 const schema = object({
 	baseUrl: optional(rule<string>((value) => typeof value === "string", "must be a string: the URL of the service")),
-	apiKey: optional(rule<ApiKey>(isKey, "must be a string, or a function that returns one")),
+	apiKey: optional(rule<Secret<ApiKey>>(isKey, "must be a string, or a function that returns one")),
 	fetch: optional(callable<Fetch>()),
 	http: optional(callable<Exchange>()),
 	...sharedOptions,
@@ -314,8 +315,12 @@ const schema = object({
 
 export type CheckedOptions = ValueOf<typeof schema>;
 
-/** Checks the options and returns a copy. */
-export function checkClientOptions(options: ClientOptions): CheckedOptions {
+/**
+ * Checks the options and returns a copy.
+ *
+ * @param options with the key as a secret: see `withSecretKey`
+ */
+export function checkClientOptions(options: unknown): CheckedOptions {
 	const checked = checkInput(schema, options, "options", {}, PartnerConfigurationError);
 	if (checked.fetch && checked.http) {
 		throw new PartnerConfigurationError({
@@ -327,7 +332,7 @@ export function checkClientOptions(options: ClientOptions): CheckedOptions {
 }
 
 /** The options that change. Headers and retry options are added to those that were given. */
-export function derivedOptions(changed: Partial<ClientOptions>, options: CheckedOptions): Partial<ClientOptions> {
+export function derivedOptions(changed: unknown, options: CheckedOptions): object {
 	const no = (field: string, rule: string) => new PartnerConfigurationError({ operation: "withOptions", field, rule });
 	if (!isRecord(changed)) throw no("options", "must be an object");
 	const fixed = ["baseUrl", "fetch", "http", "dangerouslyAllowBrowser"].find((name) => Object.hasOwn(changed, name));
@@ -362,8 +367,9 @@ export function checkBaseUrl(given = "", insecureHosts: readonly string[] = []):
 }
 
 /** Checks a key that is a string. An absent one fails the first call, because build steps create clients without secrets. */
-export function checkKey(given: ApiKey | undefined, baseUrl: string): void {
-	const rule = given && typeof given === "string" ? keyProblem(given, baseUrl) : undefined;
+export function checkKey(given: Secret<ApiKey> | undefined, baseUrl: string): void {
+	const isText = given?.reveal() !== "" && typeof given?.reveal() === "string";
+	const rule = isText ? keyProblem(given?.reveal(), baseUrl) : undefined;
 	if (rule !== undefined) throw refuse("apiKey", rule);
 }
 

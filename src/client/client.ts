@@ -23,6 +23,7 @@ import { createMessages, type MessagesGroup } from "./messages.ts";
 import { createReuseGuard, type ReuseGuard } from "./operation-id.ts";
 import { createRecipientCheck } from "./recipients.ts";
 import { createSendRequest, type SendRequest } from "./request.ts";
+import { withSecretKey } from "./secret.ts";
 import { createTransport } from "./transport.ts";
 
 /** The calls of one agency. */
@@ -88,6 +89,16 @@ export type DerivedOptions = Omit<Partial<ClientOptions>, "baseUrl" | "fetch" | 
  * });
  */
 export function createClient(options: ClientOptions): Client {
+	const hidden = withSecretKey(options);
+	// So that no frame below an error has the key in a variable.
+	options = nothing;
+	return create(hidden);
+}
+
+/** What is left of options once the key in them is a secret. */
+const nothing: ClientOptions = { baseUrl: undefined, apiKey: undefined };
+
+function create(options: unknown): Client {
 	const checked = checkClientOptions(options);
 	refuseBrowser(checked.dangerouslyAllowBrowser ?? false);
 	const { budget } = policyFrom(defaultRetry, checked.retry);
@@ -140,9 +151,11 @@ function clientFrom(options: CheckedOptions, shared: Shared): Client {
 		},
 		request: createSendRequest(transport, baseUrl, allowRecipients !== undefined),
 		withOptions: (changed) => {
-			const { fetch, http, baseUrl, apiKey, ...kept } = options;
-			const given: ClientOptions = { baseUrl, apiKey, ...kept, ...derivedOptions(changed, options) };
-			return clientFrom(checkClientOptions(given), shared);
+			const hidden = withSecretKey(changed);
+			// As in `createClient`.
+			changed = nothing;
+			const { fetch, http, ...kept } = options;
+			return clientFrom(checkClientOptions({ ...kept, ...derivedOptions(hidden, options) }), shared);
 		},
 	};
 	return observedBy(client, observer);

@@ -39,7 +39,7 @@ export interface PartnerErrorFacts {
 	retryAfterMs?: number;
 	/**
 	 * The underlying fault as `{ name, code, syscall }`, or the last error before a deadline. Never a request, a body or a
-	 * header. If a framework interrupted a send that may have gone out, what it threw, unchanged.
+	 * header. If a framework interrupted a send that may have gone out, what it threw, unchanged if it repeats nothing of the request.
 	 */
 	cause?: unknown;
 	/** Idempotency key of a send. Send the identical message again with it, and no other message. */
@@ -74,6 +74,26 @@ const brand = Symbol.for("messaging-conversations.error");
 
 /** Beside the errors, so that neither a log nor `util.inspect` shows what a gateway has put into a header. */
 const headersOf = new WeakMap<PartnerError, NonNullable<Facts["headers"]>>();
+
+/** The fields that `toJSON` shows: no field that somebody adds to an error, such as the local variables that Sentry stores there. */
+const logged: ReadonlySet<string> = new Set(
+	Object.keys({
+		_tag: true,
+		operation: true,
+		agencyId: true,
+		field: true,
+		rule: true,
+		status: true,
+		correlationId: true,
+		attempts: true,
+		retryable: true,
+		retryAfterMs: true,
+		operationId: true,
+		outcome: true,
+		sameText: true,
+		itemsRead: true,
+	} satisfies Record<"_tag" | Exclude<keyof PartnerErrorFacts, "cause" | "cursor">, true>),
+);
 
 export interface PartnerError extends Readonly<Omit<PartnerErrorFacts, "cause">> {}
 
@@ -112,7 +132,8 @@ export abstract class PartnerError extends Error {
 
 	/** The public fields for a JSON log, without `cause`, `cursor` and `headers`. */
 	toJSON(): Record<string, unknown> {
-		return Object.fromEntries([["message", this.message], ...Object.entries(this)]);
+		const fields = Object.entries(this).filter(([name]) => logged.has(name));
+		return Object.fromEntries([["message", this.message], ...fields]);
 	}
 
 	/** Compares brand and tag, so that an error of the ESM copy is an instance of the CommonJS copy's class. */

@@ -4,8 +4,8 @@ export interface ExchangeRequest {
 	method: string;
 	/** Absolute URL. It can hold a phone number: keep it out of logs. */
 	url: string;
-	/** Lower-case names. */
-	headers: Readonly<Record<string, string>>;
+	/** Lower-case names. The object is this request's own. `authorization` is a getter, so that no log of variables shows the key. */
+	headers: Record<string, string>;
 	/** JSON, or undefined for a request without a body. */
 	body: string | undefined;
 	/** Whether a cache between the caller and the service must not answer. True for reads. */
@@ -75,14 +75,19 @@ export function noResponse(): TypeError {
 
 /** The error of the exchanges of this package. */
 export class ExchangeError extends Error implements ExchangeFault {
-	readonly fault: unknown;
+	/** No field, because what a `fetch` throws may hold the key: see `Secret`. */
+	readonly #fault: unknown;
 	readonly head: ExchangeHead | undefined;
 	readonly connected: boolean | undefined;
 
 	constructor(fault: unknown, { head, connected }: Pick<ExchangeFault, "head" | "connected">) {
 		super("no complete response");
-		this.fault = fault;
+		this.#fault = fault;
 		this.head = head;
 		this.connected = connected;
+	}
+
+	get fault(): unknown {
+		return this.#fault;
 	}
 }

@@ -54,12 +54,13 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 	// Checked at the first read, because touching `Request` loads all of Node's fetch.
 	let canSkipCache: boolean | undefined;
 	return async ({ method, url, headers, body, noStore, once }, { maxBytes, signal, check }) => {
-		const init: FetchInit = { method, headers: { ...headers }, redirect: "manual", signal };
+		const init: FetchInit = { method, headers, redirect: "manual", signal };
 		if (body !== undefined) init.body = body;
 		if (noStore && (canSkipCache ??= supportsCache())) init.cache = "no-store";
 		const connection = once && !given ? freshConnection() : undefined;
 		const fetch: Fetch | undefined = given ?? globalThis.fetch;
 		let head: ExchangeHead | undefined;
+		let failure: ExchangeError;
 		try {
 			// The test environments of jsdom have none.
 			if (!fetch) throw Object.assign(new TypeError("no fetch"), { code: "ERR_NO_FETCH" });
@@ -82,11 +83,12 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 			}
 			return { status, headers: received, text: await read(response, { maxBytes, signal }) };
 		} catch (fault) {
-			throw new ExchangeError(fault, { head, connected: isFailedConnect(fault) ? false : undefined });
+			failure = new ExchangeError(fault, { head, connected: isFailedConnect(fault) ? false : undefined });
 		} finally {
 			untaken.delete(check);
 			connection?.client?.close();
 		}
+		throw failure;
 	};
 }
 

@@ -10,10 +10,11 @@ import { Limit } from "./limit.ts";
 import { word } from "./network-fault.ts";
 import { reportAttempt } from "./report-attempt.ts";
 import { roomMs } from "./retry.ts";
+import { Secret } from "./secret.ts";
 import { keyAfterRefusal } from "./shared-key.ts";
 
 /** The key of this attempt. A function is asked each time, so that a rotated key is used at once, except for a send in doubt. */
-export function readKey<Data>(call: CallState<Data>): string | Promise<string> {
+export function readKey<Data>(call: CallState<Data>): Secret<string> | Promise<Secret<string>> {
 	const { apiKey, baseUrl } = call.client;
 	if (baseUrl === "") {
 		const rule = "is required. Pass the URL of the service; is its environment variable set?";
@@ -22,29 +23,45 @@ export function readKey<Data>(call: CallState<Data>): string | Promise<string> {
 	// The service may not know the id of a send in doubt under another key, and the contact would get the text twice.
 	const used = call.keys.at(-1);
 	if (used !== undefined && call.lastError?.outcome === "unknown") return used;
-	if (call.newKey !== undefined && !call.keys.includes(call.newKey)) return call.newKey;
-	if (typeof apiKey === "function") return askForKey(call, apiKey);
-	// `createClient` has checked a key that is there.
-	return apiKey || checkedKey(call, apiKey);
+	const { newKey } = call;
+	if (newKey !== undefined && !call.keys.some((key) => isSame(key, newKey))) return newKey;
+	const ask = functionOf(apiKey);
+	return ask ? askForKey(call, ask) : checkedKey(call, apiKey);
 }
 
-async function askForKey<Data>(call: CallState<Data>, ask: Extract<ApiKey, () => unknown>): Promise<string> {
-	let key: unknown;
+const isSame = (one: Secret<string> | undefined, other: Secret<string>): boolean => one?.reveal() === other.reveal();
+
+/** The function of a key that is one. */
+function functionOf(apiKey: Secret<ApiKey> | undefined): KeyFunction | undefined {
+	const given = apiKey?.reveal();
+	return typeof given === "function" ? given : undefined;
+}
+
+type KeyFunction = Extract<ApiKey, () => unknown>;
+
+async function askForKey<Data>(call: CallState<Data>, ask: KeyFunction): Promise<Secret<string>> {
+	let key: Secret<unknown> | undefined;
+	let failure: Error | undefined;
 	try {
-		key = await ask();
+		key = new Secret(await ask());
 	} catch (thrown) {
-		if (isControlFlow(thrown)) throw new Interruption(thrown);
 		const name = word(Object(thrown).name) ?? "Error";
-		throw noKey(call, "apiKey", `its function failed (${name})`, { name });
+		failure = isControlFlow(thrown)
+			? new Interruption(thrown)
+			: noKey(call, "apiKey", `its function failed (${name})`, { name });
 	}
+	// Outside of `catch`, because what was thrown may hold the key.
+	if (failure) throw failure;
 	return checkedKey(call, key);
 }
 
-function checkedKey<Data>(call: CallState<Data>, key: unknown): string {
-	const rule = keyProblem(key, call.client.baseUrl);
-	if (typeof key !== "string" || rule !== undefined) throw noKey(call, "apiKey", rule ?? "must be a string");
+function checkedKey<Data>(call: CallState<Data>, key: Secret<unknown> | undefined): Secret<string> {
+	const rule = keyProblem(key?.reveal(), call.client.baseUrl);
+	if (!isText(key) || rule !== undefined) throw noKey(call, "apiKey", rule ?? "must be a string");
 	return key;
 }
+
+const isText = (key: Secret<unknown> | undefined): key is Secret<string> => typeof key?.reveal() === "string";
 
 /** @param cause what the key function threw, so that a later call may succeed */
 function noKey<Data>(call: CallState<Data>, field: string, rule: string, cause?: FaultFacts): PartnerError {
@@ -55,17 +72,17 @@ function noKey<Data>(call: CallState<Data>, field: string, rule: string, cause?:
 /** Whether a 401 is worth one more attempt: the key may have been rotated while the request was on its way. */
 export async function hasNewKey<Data>(call: CallState<Data>, error: PartnerError): Promise<boolean> {
 	const { _tag, status, outcome } = error;
-	const { apiKey } = call.client;
+	const ask = functionOf(call.client.apiKey);
 	// A gateway can check keys too.
 	const isRefusedKey = _tag === "PartnerUnauthorized" || (_tag === "PartnerGatewayError" && status === 401);
-	const isPossible = typeof apiKey === "function" && call.newKey === undefined && leftMs(call) > roomMs(call);
-	if (!isRefusedKey || !isPossible) return false;
+	const isPossible = call.newKey === undefined && leftMs(call) > roomMs(call);
+	if (!isRefusedKey || !isPossible || !ask) return false;
 	// The id of a send in doubt may not be known under another key.
 	if (outcome === "unknown") return false;
 	const limit = new Limit(call);
 	try {
-		const key = checkedKey(call, await limit.race(Promise.resolve(keyAfterRefusal(apiKey))));
-		if (key === call.keys.at(-1)) return false;
+		const key = checkedKey(call, new Secret(await limit.race(Promise.resolve(keyAfterRefusal(ask)))));
+		if (isSame(call.keys.at(-1), key)) return false;
 		call.newKey = key;
 		return true;
 	} catch (thrown) {

@@ -5,6 +5,7 @@ import type { CallState } from "./call-state.ts";
 import { type FaultFacts, PartnerConnectionError, type PartnerError } from "./errors.ts";
 import { noResponseCode } from "./exchange.ts";
 import { factsOf } from "./facts.ts";
+import { repeatsWord } from "./redact.ts";
 
 const connectCode = /^(EAI_(AGAIN|FAIL|NODATA|NONAME)|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/;
 /** What `nodeHttp` rejects with after its `close()`. */
@@ -30,9 +31,10 @@ export function lostConnection<Data>(
 	const cause = faultFacts(fault);
 	const unsent = call.head ? undefined : unsentBy(fault, connected, cause);
 	const { text, isPermanent } = unsent ?? lostBy(cause.code);
-	const message = `${call.plan.operation}: ${text}${cause.code ? ` (${cause.code})` : ""}`;
+	const shown = shownFacts(call, fault);
+	const message = `${call.plan.operation}: ${text}${shown.code ? ` (${shown.code})` : ""}`;
 	const outcome = unsent ? "not_sent" : "unknown";
-	return new PartnerConnectionError(message, { ...factsOf(call, outcome), retryable: !isPermanent, cause });
+	return new PartnerConnectionError(message, { ...factsOf(call, outcome), retryable: !isPermanent, cause: shown });
 }
 
 /** How a request may have been sent that got no response. */
@@ -93,6 +95,13 @@ function faultFacts(error: unknown): FaultFacts {
 	const code = word(property(cause, "code")) ?? word(property(error, "code"));
 	const syscall = word(property(cause, "syscall"));
 	return { name, ...(code && { code }), ...(syscall && { syscall }) };
+}
+
+/** The same without a word that repeats the request, as of a fetch whose errors have the text for a name. */
+export function shownFacts<Data>(call: CallState<Data>, error: unknown): FaultFacts {
+	const { name, ...codes } = faultFacts(error);
+	const shown = Object.entries(codes).filter(([, code]) => code !== undefined && !repeatsWord(call, code));
+	return { name: repeatsWord(call, name) ? "Error" : name, ...Object.fromEntries(shown) };
 }
 
 /** Only identifiers are shown, because other text can quote the request. */

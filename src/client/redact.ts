@@ -26,7 +26,7 @@ function secretsOf<Data>(call: CallState<Data>): string[] {
 
 /** Each key that was used, whole and by its parts after the public prefix. */
 function keyPartsOf<Data>({ keys }: CallState<Data>): string[] {
-	return keys.flatMap((key) => [key, ...key.split(".").slice(1)]);
+	return keys.flatMap((key) => [key.reveal(), ...key.reveal().split(".").slice(1)]);
 }
 
 function wordsOf(texts: readonly string[]): string[] {
@@ -205,11 +205,53 @@ function decoded(text: string): { folded: string; origins: number[] } {
 }
 
 function unescaped(character: string): string {
-	try {
-		if (character.length > 2 && character.startsWith("%")) return decodeURIComponent(character);
-		if (character.length > 1 && character.startsWith("\\")) return JSON.parse(`"${character}"`);
-	} catch {
+	// Nothing here may throw: the caller has the key in a variable.
+	if (character.length > 2 && character.startsWith("%")) {
+		const bytes = character.slice(1).split("%");
+		const text = utf8.decode(Uint8Array.from(bytes, (pair) => Number.parseInt(pair, 16)));
 		// Not UTF-8, such as half of a surrogate pair.
+		return text.includes("\ufffd") ? character : text;
 	}
-	return character;
+	return character.length > 1 && character.startsWith("\\") ? JSON.parse(`"${character}"`) : character;
+}
+
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** Whether an identifier is one of the words of the request, or has a part of the key or the end of a number. */
+export function repeatsWord<Data>(call: CallState<Data>, word: string): boolean {
+	const said = given(call.plan.secrets);
+	const parts = [...keyPartsOf(call), ...numberEnds(said)];
+	return (
+		parts.some((part) => part.length >= shortestSecret && word.includes(part)) ||
+		(word.length >= shortestSecret && wordsOf(said).includes(word))
+	);
+}
+
+/** More of a value that was thrown is not read. */
+const mostRead = { values: 1000, depth: 6 };
+/** Fields that are not an object's own, or that are not enumerable, and name what was asked. */
+const telling = ["message", "stack", "cause", "errors", "url", "headers", "request", "response", "config"];
+
+/**
+ * Whether a value that `fetch` or `http` threw repeats the key, the number or the text of the request, as the errors of HTTP
+ * clients do. True if it cannot be read whole.
+ */
+export function repeatsRequest<Data>(call: CallState<Data>, thrown: unknown): boolean {
+	const secrets = [...keyPartsOf(call), ...given(call.plan.secrets)];
+	const seen = new Set<unknown>();
+	const holds = (value: unknown, depth: number): boolean => {
+		if (typeof value === "string") return value.length > longestRead || masked(value, false, secrets) !== value;
+		if (typeof value === "symbol") return holds(value.description, depth);
+		if (value === null || (typeof value !== "object" && typeof value !== "function") || seen.has(value)) return false;
+		if (depth > mostRead.depth || seen.add(value).size > mostRead.values) return true;
+		const names = new Set<PropertyKey>([...Reflect.ownKeys(value), ...telling]);
+		if (Symbol.iterator in value && [...(value as Iterable<unknown>)].some((each) => holds(each, depth + 1)))
+			return true;
+		return [...names].some((name) => holds(String(name), depth) || holds(Reflect.get(value, name), depth + 1));
+	};
+	try {
+		return holds(thrown, 0);
+	} catch {
+		return true;
+	}
 }

@@ -18,23 +18,37 @@ import { factsOf } from "./facts.ts";
 import { isListed, isOfService, isServerError, repeatAfterGateway } from "./gateway.ts";
 import { intermediary, redirectTarget, serviceMessage } from "./redact.ts";
 import { retryAfterMs } from "./retry.ts";
+import type { Secret } from "./secret.ts";
+
+/** What openapi-fetch made of a body. It may repeat the key, so that no frame that throws has it in a variable. */
+export type Answer = Secret<{ data?: unknown; error?: unknown }>;
 
 /** Returns the data of a response that keeps the contract, or throws the error of any other one. */
-export function judge<Data>(call: CallState<Data>, data: unknown, error: unknown): Data {
+export function judge<Data>(call: CallState<Data>, answer: Answer): Data {
+	const verdict = verdictOn(call, answer);
+	if (verdict.failure) throw verdict.failure;
+	return verdict.data;
+}
+
+function verdictOn<Data>(
+	call: CallState<Data>,
+	answer: Answer,
+): { failure: PartnerError } | { failure?: undefined; data: Data } {
+	const { data, error } = answer.reveal();
 	const { head, plan } = call;
 	const { status } = head ?? { status: 0 };
-	if (status >= 300) throw refused(call, status, error);
+	if (status >= 300) return { failure: refused(call, status, error) };
 	const isOutside = plan.operation === "request";
 	// Outside the contract a response may be empty.
-	if (data === undefined && !isOutside) throw unreadable(call);
+	if (data === undefined && !isOutside) return { failure: unreadable(call) };
 	// This is the only place where JSON gets the type of the contract: the validator generated from it has accepted it.
 	const known = (data ?? null) as Data;
 	const broken =
 		status !== 200 && !isOutside ? "the status" : (brokenField(plan.operation, data) ?? plan.verify?.(known));
-	if (broken === undefined) return known;
+	if (broken === undefined) return { data: known };
 	const outcome = status === 200 && isAccepted(data) ? "sent" : "unknown";
 	const message = `${plan.operation}: the answer breaks the contract at ${broken || "/"}`;
-	throw new PartnerUnexpectedResponse(message, factsOf(call, outcome));
+	return { failure: new PartnerUnexpectedResponse(message, factsOf(call, outcome)) };
 }
 
 /** Whether an answer proves that the service took a text. A captive portal or an API gateway says `success` too, but gives no id. */

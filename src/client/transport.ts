@@ -20,11 +20,12 @@ import { factsOf } from "./facts.ts";
 import { isOfService } from "./gateway.ts";
 import { hasNewKey, readKey } from "./key.ts";
 import { Limit, longestGraceMs } from "./limit.ts";
-import { lostConnection } from "./network-fault.ts";
-import { correlationIdOf } from "./redact.ts";
+import { lostConnection, shownFacts } from "./network-fault.ts";
+import { correlationIdOf, repeatsRequest } from "./redact.ts";
 import { reportAttempt } from "./report-attempt.ts";
 import { judge, oversized, unreadable } from "./response.ts";
 import { refund, roomMs, waitBefore } from "./retry.ts";
+import { Secret } from "./secret.ts";
 import { type EndTrace, inTrace } from "./trace.ts";
 
 /** The data of a call that succeeded, with the HTTP side of its last response. */
@@ -207,14 +208,16 @@ async function attempt<Data>(call: CallState<Data>, number: number, request: Req
 		// Here only for speed: openapi-fetch copies this object and sets it. In Node 20 a copy that gains a field is slow.
 		method: call.route.method,
 	};
-	const { data, error } = await request(init).catch((thrown: unknown) => {
+	const answer = await request(init).then(
+		(read) => new Secret(read),
 		// openapi-fetch quotes a body that is not JSON.
-		throw isPartnerError(thrown) || thrown instanceof Interruption ? thrown : unreadable(call);
-	});
+		(thrown: unknown) => (isPartnerError(thrown) || thrown instanceof Interruption ? thrown : unreadable(call)),
+	);
+	if (!(answer instanceof Secret)) throw answer;
 	const { head, client } = call as CallState<Data>;
 	// It is the service that has answered, so that the base URL is right.
-	if (isOfService(head?.status ?? 0, error)) client.service.hasAnswered = true;
-	const judged = judge(call, data, error);
+	if (isOfService(head?.status ?? 0, answer.reveal().error)) client.service.hasAnswered = true;
+	const judged = judge(call, answer);
 	client.service.hasAnswered = true;
 	return judged;
 }
@@ -228,13 +231,14 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 	const startedAt = performance.now();
 	const limit = new Limit(call);
 	let isSent = false;
+	let ended: Response | Error;
 	try {
 		// A send waits for the end of the current tick, so that an abort right after the call stops it.
 		if (plan.isWrite) await undefined;
 		limit.check(0);
 		limit.signal.throwIfAborted();
 		const reading = readKey(call);
-		const key = typeof reading === "string" ? reading : await limit.race(reading);
+		const key = reading instanceof Secret ? reading : await limit.race(reading);
 		// The key can have taken long, or the process can have been stopped meanwhile. No timer has fired for that yet.
 		limit.check(0);
 		limit.signal.throwIfAborted();
@@ -242,11 +246,10 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 		call.attempts++;
 		call.keys.push(key);
 		// Merged here and not by openapi-fetch, whose `Headers` would have to be read again.
-		const headers = {
-			...call.headers,
-			...(body !== undefined && { "content-type": "application/json" }),
-			authorization: `Bearer ${key}`,
-		};
+		const headers = withKey(
+			{ ...call.headers, ...(body !== undefined && { "content-type": "application/json" }) },
+			key,
+		);
 		const noStore = !plan.isWrite;
 		const request = { method, url, headers, body, noStore, once: !noStore && plan.operationId === undefined };
 		const control = { maxBytes, signal: limit.signal, check: () => limit.check(longestGraceMs) };
@@ -254,36 +257,67 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 		if (!isAnswer(answer)) throw noResponse();
 		const { status, headers: received, text } = answer;
 		call.head = { status, headers: received };
-		return bufferedResponse(call, status, status < 300 ? text : (text ?? ""));
+		ended = bufferedResponse(call, status, status < 300 ? text : (text ?? ""));
 	} catch (error) {
-		const { head, connected }: ExchangeFault = Object(error);
-		// An exchange that wraps what it caught may have caught undefined.
-		const fault = Object.hasOwn(Object(error), "fault") ? Object(error).fault : error;
-		call.head ??= head;
-		// Of the key. One that an exchange rejects with belongs to another call.
-		if (!isSent && (isPartnerError(error) || error instanceof Interruption)) throw error;
-		const isSteered = !call.head && limit.cutBy === undefined && isControlFlow(fault);
-		// Without its body, an error status is not the service's word. It still says more than a lost connection.
-		if (head && head.status >= 300 && limit.cutBy !== "abort") return bufferedResponse(call, head.status, "");
-		const proven = isSent && connected !== false ? "unknown" : "not_sent";
-		if (limit.cutBy === "abort")
-			throw abortError(
-				factsOf(call, proven),
-				call.signals.find((signal) => signal.aborted),
-			);
-		if (limit.cutBy === "timeout") throw timedOut(call, proven, isSent ? "complete answer" : "key", limit.isDeadline);
-		if (isSteered) {
-			const facts = { ...factsOf(call, proven), retryable: true, cause: fault };
-			const failure = new PartnerConnectionError(`${plan.operation}: interrupted by what fetch or http threw`, facts);
-			// If a send may have gone out, its outcome and its id must not be lost.
-			throw new Interruption(failure.outcome === "unknown" ? failure : fault, failure);
-		}
-		throw lostConnection(fault, connected, call);
+		ended = endOf(call, error, limit, isSent);
 	} finally {
 		limit.end();
 		// An attempt that was aborted before its request is none.
 		if (isSent || limit.cutBy !== "abort") call.durationMs = performance.now() - startedAt;
 	}
+	// Outside of `catch`, because what was thrown may hold the key.
+	if (ended instanceof Error) throw ended;
+	return ended;
+}
+
+/** Whether an exchange has wrapped what it caught. Not by `instanceof`: `nodeHttp` is in a bundle of its own. */
+const isWrapped = (error: unknown): error is { fault: unknown } =>
+	Object.hasOwn(Object(error), "fault") ||
+	(error instanceof Error && Object.hasOwn(Object.getPrototypeOf(error), "fault"));
+
+/** How a request without a complete response ends: by its error, or by its status alone. */
+function endOf<Data>(call: CallState<Data>, error: unknown, limit: Limit, isSent: boolean): Response | Error {
+	const { plan } = call;
+	const { head, connected }: ExchangeFault = Object(error);
+	// An exchange that wraps what it caught may have caught undefined.
+	const fault = isWrapped(error) ? error.fault : error;
+	call.head ??= head;
+	// Of the key. One that an exchange rejects with belongs to another call.
+	if (!isSent && (isPartnerError(error) || error instanceof Interruption)) return error;
+	const isSteered = !call.head && limit.cutBy === undefined && isControlFlow(fault);
+	// Without its body, an error status is not the service's word. It still says more than a lost connection.
+	if (head && head.status >= 300 && limit.cutBy !== "abort") return bufferedResponse(call, head.status, "");
+	const proven = isSent && connected !== false ? "unknown" : "not_sent";
+	if (limit.cutBy === "abort")
+		return abortError(
+			factsOf(call, proven),
+			call.signals.find((signal) => signal.aborted),
+		);
+	if (limit.cutBy === "timeout") return timedOut(call, proven, isSent ? "complete answer" : "key", limit.isDeadline);
+	if (isSteered) {
+		const cause = repeatsRequest(call, fault) ? shownFacts(call, fault) : fault;
+		const facts = { ...factsOf(call, proven), retryable: true, cause };
+		const failure = new PartnerConnectionError(`${plan.operation}: interrupted by what fetch or http threw`, facts);
+		// If a send may have gone out, its outcome and its id must not be lost.
+		return new Interruption(failure.outcome === "unknown" ? failure : fault, failure);
+	}
+	return lostConnection(fault, connected, call);
+}
+
+/**
+ * Headers with that of the key, whose value is made when it is read: `fetch` may throw while this package's frames have them in a
+ * variable. It can be written too, as a `fetch` of the caller may do.
+ */
+function withKey(headers: Record<string, string>, key: Secret<string>): Record<string, string> {
+	let current = new Secret(`Bearer ${key.reveal()}`);
+	return Object.defineProperty(headers, "authorization", {
+		get: () => current.reveal(),
+		set: (value: string) => {
+			current = new Secret(value);
+		},
+		enumerable: true,
+		configurable: true,
+	});
 }
 
 /** Whether an exchange of the caller gave what it should. */
