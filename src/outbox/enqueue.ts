@@ -11,15 +11,18 @@ import {
 import { isUuid } from "../shared/uuid.ts";
 import { storableText } from "../shared/validation.ts";
 import { fields, moment, object, refuse, text } from "./input.ts";
-import { type OnHeld, orderOf, type Purpose, purposes } from "./policy/purpose.ts";
+import { type OnHeld, orderOf, type Purpose, priorityOf, purposeOf, purposes } from "./policy/purpose.ts";
+import type { OutboxStatus } from "./status.ts";
+import type { Superseded } from "./store.ts";
 import { type GivenOptions, type NewText, newProgress, type OutboxText, type Progress } from "./text.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** A text to send. */
 export interface EnqueuedText {
 	/**
-	 * Your id of the text, such as the id of the note it belongs to: the same id is the same text. Ids are unique across agencies,
-	 * and have at most 255 characters.
+	 * Your id of the text. Use an id for each occasion, such as `visit-17:reminder:2026-03-10`, and `supersedes` for a text whose
+	 * occasion moves: the same id is the same text, and enqueuing it again with another time changes nothing. Ids are
+	 * unique across agencies, and have at most 255 characters.
 	 */
 	id: string;
 	/** The agency's id. */
@@ -67,13 +70,29 @@ export interface EnqueuedText {
 	 */
 	whenClosed?: "ask" | "skip" | undefined;
 	/**
-	 * The id of an earlier text to the same contact whose place this one takes, for example because a visit has moved. If that one
-	 * waits, it is cancelled. If the service holds it, this one replaces it there. If it has ended, or is not there, this one is stored
-	 * like any other. While it is being sent, `enqueue` throws `PartnerInvalidInput`, and nothing is stored.
+	 * The id of an earlier text of the agency whose place this one takes, for example because a visit has moved. If that one waits, it
+	 * is cancelled. If the service holds it, this one replaces it there, or, if it is to another number of the contact, it can't be taken
+	 * back: the status says so. If it has ended, or is not there, this one is stored like any other. While it is being
+	 * sent, `enqueue` throws `PartnerInvalidInput`, and nothing is stored. Name the agency too if it is another one.
 	 */
-	supersedes?: string | undefined;
+	supersedes?: string | { id: string; agencyId: string } | undefined;
 	/** A small JSON value of yours, which `beforeSend`, `status` and `settled` give back. It isn't sent anywhere. */
 	meta?: unknown;
+}
+
+/** Fields of a text that a repeated `enqueue` does not change, and does not refuse either. */
+export type IgnoredField = Exclude<
+	keyof EnqueuedText,
+	"id" | "agencyId" | "to" | "body" | "subaccountId" | "consentLanguage"
+>;
+
+/** What `enqueue` returns. */
+export interface EnqueuedStatus extends OutboxStatus {
+	/**
+	 * The fields of this call that differ from those of the stored text, and were ignored, because the id was enqueued before. Empty if
+	 * the call stored the text. For a text that is to go out at another time use an id of its own, and `supersedes`.
+	 */
+	ignored: IgnoredField[];
 }
 
 /** Options of `enqueue`. */
@@ -138,11 +157,12 @@ export function checkedText(given: EnqueuedText, client: Client, numbers: ToE164
 		const checked = text(field, value, "enqueue");
 		return checked.length > longest ? refuse(field, `must have at most ${longest} characters`, "enqueue") : checked;
 	};
-	if (supersedes !== undefined && short("supersedes", supersedes) === id)
-		refuse("supersedes", "must be the id of another text", "enqueue");
+	const owner = short("agencyId", client.agency(agencyId).id);
+	const superseded: Partial<Superseded> = supersedes === undefined ? {} : supersededIn(supersedes, short);
+	if (superseded.id === id) refuse("supersedes", "must be the id of another text", "enqueue");
 	return {
 		id: short("id", id),
-		agencyId: short("agencyId", client.agency(agencyId).id),
+		agencyId: owner,
 		to: numberIn(to, numbers, "enqueue"),
 		body: text("body", body, "enqueue"),
 		consentLanguage: consentLanguage === undefined ? null : short("consentLanguage", consentLanguage),
@@ -150,8 +170,25 @@ export function checkedText(given: EnqueuedText, client: Client, numbers: ToE164
 		...times,
 		priority: orderOf(purpose, priority),
 		createdAt,
-		progress: withGiven({ onHeld, whenClosed, supersedes, meta: meta === undefined ? undefined : jsonOf(meta) }),
+		progress: withGiven({
+			onHeld,
+			whenClosed,
+			supersedes: superseded.id,
+			supersededAgencyId: superseded.agencyId === owner ? undefined : superseded.agencyId,
+			meta: meta === undefined ? undefined : jsonOf(meta),
+		}),
 	};
+}
+
+/** The text that is named in `supersedes`, which is an id or `{ id, agencyId }`. */
+function supersededIn(
+	given: Exclude<EnqueuedText["supersedes"], undefined>,
+	short: (field: string, value: unknown) => string,
+): Partial<Superseded> {
+	if (typeof given !== "object") return { id: short("supersedes", given) };
+	object("supersedes", given, "enqueue");
+	fields("supersedes", given, "enqueue", "id", "agencyId");
+	return { id: short("supersedes.id", given.id), agencyId: short("supersedes.agencyId", given.agencyId) };
 }
 
 /** The texts of a list. An error names its text, such as `texts[3].to`. */
@@ -224,6 +261,46 @@ export function numberIn(to: string, options: ToE164Options, operation: string):
 export function refuseOther(given: NewText, row: OutboxText, field = "id", operation = "enqueue"): void {
 	if (row.to === "") refuse(field, "belongs to a text that was erased; use a new id", operation);
 	if (isOther(given, row)) refuse(field, "was enqueued with another text; use a new id for a new text", operation);
+}
+
+/** The fields of a repeated call that differ from those of the stored text, and change nothing. */
+export function ignoredIn(given: NewText, row: OutboxText): IgnoredField[] {
+	const ofEach = (text: NewText): Record<IgnoredField, unknown> => {
+		const { supersedes, supersededAgencyId, onHeld, whenClosed = "ask", meta = null } = text.progress.given ?? {};
+		return {
+			notBefore: text.notBefore,
+			notAfter: text.notAfter,
+			purpose: purposeOf(text),
+			priority: priorityOf(text),
+			onHeld,
+			whenClosed,
+			supersedes: [supersedes, supersededAgencyId],
+			meta,
+		};
+	};
+	const [one, other] = [ofEach(given), ofEach(row)];
+	return ignoredFields.filter((field) => inOrder(one[field]) !== inOrder(other[field]));
+}
+
+/** The compiler finds a field that is missing here. */
+const ignoredFields = Object.keys({
+	notBefore: true,
+	notAfter: true,
+	purpose: true,
+	priority: true,
+	onHeld: true,
+	whenClosed: true,
+	supersedes: true,
+	meta: true,
+} satisfies Record<IgnoredField, true>) as IgnoredField[];
+
+/** A value as JSON, whatever the order of its fields: a database or another process may have another one. */
+function inOrder(value: unknown): string | undefined {
+	return JSON.stringify(value, (_, each: unknown) =>
+		typeof each !== "object" || each === null || Array.isArray(each)
+			? each
+			: Object.fromEntries(Object.entries(each).sort(([one], [other]) => (one < other ? -1 : 1))),
+	);
 }
 
 function isOther(given: NewText, known: NewText): boolean {

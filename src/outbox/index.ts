@@ -4,7 +4,7 @@
  * @module messaging-conversations/outbox
  */
 
-export type { EnqueuedText, EnqueueOptions, ObservedChange } from "./enqueue.ts";
+export type { EnqueuedStatus, EnqueuedText, EnqueueOptions, IgnoredField, ObservedChange } from "./enqueue.ts";
 export type { ExplainedStep, Explanation } from "./explain.ts";
 export type { OutboxHealth, PauseHealth, WorkerHealth } from "./health.ts";
 export type { JournalEntry, JournalRead } from "./journal.ts";
@@ -60,6 +60,8 @@ export type {
 	StoredSuspension,
 	StoredWait,
 	StoredWorker,
+	Superseded,
+	Superseding,
 } from "./store.ts";
 export { mysqlStore } from "./stores/mysql.ts";
 export type { StoreOptions } from "./stores/names.ts";

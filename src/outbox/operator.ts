@@ -6,6 +6,7 @@ import { healthOf, type OutboxHealth } from "./health.ts";
 import { fields, moment, object, refuse, text as textOf } from "./input.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { OutboxStore } from "./store.ts";
+import { stillArriving } from "./supersede.ts";
 import { changed, isUnfinished, type OutboxText } from "./text.ts";
 import type { Situation } from "./waits-for.ts";
 
@@ -81,7 +82,8 @@ export function createOperator(
 	}
 
 	async function statusFrom(row: OutboxText): Promise<OutboxStatus> {
-		return statusOf(row, isUnfinished(row.state) ? await situationOf(row) : undefined);
+		const situation = isUnfinished(row.state) ? await situationOf(row) : undefined;
+		return statusOf(row, situation, await stillArriving(store, row));
 	}
 
 	return {

@@ -1,13 +1,16 @@
 import type { Message } from "messaging-conversations";
 import { phaseOf } from "../shared/delivery-phase.ts";
 import { observerOf } from "../shared/observer.ts";
+import { type Awaitable, after } from "./awaitable.ts";
 import { unmeasured } from "./clocks.ts";
 import { ifQuiet, isRestored, unsent } from "./decide.ts";
 import {
 	checkedText,
 	checkedTexts,
+	type EnqueuedStatus,
 	type EnqueuedText,
 	type EnqueueOptions,
+	ignoredIn,
 	numberIn,
 	type ObservedChange,
 	refuseOther,
@@ -21,18 +24,17 @@ import { checkedOptions, type OutboxOptions } from "./options.ts";
 import { createContact, createOptOutReader, isOptedOut } from "./policy/contact.ts";
 import { policies, priorityOf, purposeOf } from "./policy/purpose.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
-import type { Lease } from "./store.ts";
-import { earlierTexts } from "./supersede.ts";
+import type { Lease, Superseded, Superseding } from "./store.ts";
 import {
-	changed,
-	isUnfinished,
-	type NewText,
-	notSuperseded,
-	type OutboxText,
-	type Recipient,
-	storableId,
-} from "./text.ts";
-import type { Transaction } from "./transaction.ts";
+	earlierTexts,
+	hasSuperseded,
+	mayStillArrive,
+	refuseSuperseding,
+	stillArriving,
+	supersededBy,
+} from "./supersede.ts";
+import { changed, isUnfinished, type NewText, type OutboxText, type Recipient, storableId } from "./text.ts";
+import { synchronousIn, type Transaction } from "./transaction.ts";
 import { createGateway } from "./work/gateway.ts";
 import { throughOutages } from "./work/outage.ts";
 import { createPauses, type Pause } from "./work/pauses.ts";
@@ -53,13 +55,16 @@ export interface Outbox {
 	migrate: () => Promise<void>;
 	/**
 	 * Stores a text, in the caller's transaction if `tx` is given. The same id with the same text returns the existing row, so a
-	 * double click is one text. It is sent by {@link Outbox.work}, here or in another process.
+	 * double click is one text. Fields that differ, such as `notBefore`, change nothing then: `ignored` of the status names them.
+	 * It is sent by {@link Outbox.work}, here or in another process.
 	 *
-	 * @throws PartnerInvalidInput for a bad number or text, and for an id that has another text. Nothing is stored then
+	 * @throws PartnerInvalidInput for a bad number or text, for an id that has another text, and if it can't take the place of the text
+	 * that `supersedes` names. Nothing is stored then. In a synchronous transaction of SQLite it throws at once, so that the
+	 * transaction is rolled back
 	 * @example
 	 * await outbox.enqueue({ id: "note-1", agencyId: agency.id, to: "+447700900101", body: "See you at 14:00." });
 	 */
-	enqueue: (text: EnqueuedText, options?: EnqueueOptions) => Promise<OutboxStatus>;
+	enqueue: (text: EnqueuedText, options?: EnqueueOptions) => Promise<EnqueuedStatus>;
 	/**
 	 * Stores up to a thousand texts, such as a campaign, with one statement, in the caller's transaction if `tx` is given.
 	 * Returns the status of each in the same order. Ids that exist already are as in {@link Outbox.enqueue}. `supersedes` is only for
@@ -72,7 +77,10 @@ export interface Outbox {
 	 * const texts = to.map((number, at) => ({ id: `june-${at}`, agencyId: agency.id, to: number, body: "New flats!" }));
 	 * await outbox.enqueueMany(texts.map((text) => ({ ...text, purpose: "marketing" as const })));
 	 */
-	enqueueMany: (texts: Iterable<Omit<EnqueuedText, "supersedes">>, options?: EnqueueOptions) => Promise<OutboxStatus[]>;
+	enqueueMany: (
+		texts: Iterable<Omit<EnqueuedText, "supersedes">>,
+		options?: EnqueueOptions,
+	) => Promise<EnqueuedStatus[]>;
 	/**
 	 * Sends what is stored and follows what was sent, until the signal aborts. Then requests under way end, and no new one
 	 * begins. Reads by `conversations.get` before a first request and before each retry that could be a second text, and sends
@@ -309,72 +317,96 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	}
 
 	/** Nothing is awaited before the statement: with a synchronous database it is part of the transaction that is open. */
-	async function enqueue(given: EnqueuedText, enqueueOptions: EnqueueOptions = {}): Promise<OutboxStatus> {
-		// A transaction in place of the options would be ignored, and the text stored although it is rolled back.
-		fields("options", enqueueOptions, "enqueue", "tx", "allowUnlistedNumber");
-		const { tx, allowUnlistedNumber } = enqueueOptions;
-		const { defaultCountry } = options;
-		const text = checkedText(given, client, { defaultCountry, allowUnlistedNumber }, now());
-		const old =
-			tx === undefined && text.progress.given?.supersedes !== undefined ? await supersededBy(text) : undefined;
-		const row = await store.insert(text, tx);
-		refuseOther(text, row);
-		show?.(row.id);
+	function enqueue(given: EnqueuedText, enqueueOptions: EnqueueOptions = {}): Promise<EnqueuedStatus> {
+		return atOnce(enqueueOptions, "enqueue", ({ tx, allowUnlistedNumber }) => {
+			const text = checkedText(given, client, { defaultCountry: options.defaultCountry, allowUnlistedNumber }, now());
+			const superseded = supersededBy(text);
+			if (superseded && tx === undefined) return enqueueInPlace(text, superseded);
+			if (!superseded)
+				return after(store.insert(text, tx), (row) => enqueued(text, checkedRow(text, { text: row }), tx));
+			return after(store.supersede(text, superseded, tx), (rows) => {
+				const row = checkedRow(text, rows);
+				const { old } = rows;
+				return enqueued(text, row, tx, old && hasSuperseded(row, old) && mayStillArrive(row, old) ? old : undefined);
+			});
+		});
+	}
+
+	/** The row of a text that was enqueued. Refuses one that can't be, before anything is awaited. */
+	function checkedRow(text: NewText, { text: row, old }: Superseding): OutboxText {
+		if (row) refuseOther(text, row);
+		refuseSuperseding(text, row, old);
+		return row ?? refuse("supersedes", "was changed at this moment: enqueue again", "enqueue");
+	}
+
+	/** Stores a text and cancels the one whose place it takes, in two steps. */
+	async function enqueueInPlace(text: NewText, { id }: Superseded): Promise<EnqueuedStatus> {
+		const [old, known] = await Promise.all([store.find(id), store.find(text.id)]);
+		// A repeated call finds its own text, whatever the earlier one does by now.
+		if (!known) refuseSuperseding(text, known, old);
+		const row = checkedRow(text, { text: known ?? (await store.insert(text, undefined)), old });
 		// A process that dies before this leaves both, and the worker cancels the earlier one.
-		if (old) await cancelText(old.id, { cancelRequested: true }, "superseded");
+		if (old && !old.progress.cancelRequested && hasSuperseded(row, old))
+			await cancelText(old.id, { cancelRequested: true }, "superseded");
+		return enqueued(text, row, undefined, await stillArriving(store, row));
+	}
+
+	/** @param arriving the text that was superseded, and may still arrive at another number of the contact */
+	async function enqueued(
+		text: NewText,
+		row: OutboxText,
+		tx: Transaction | undefined,
+		arriving?: OutboxText,
+	): Promise<EnqueuedStatus> {
+		const ignored = ignoredIn(text, row);
+		show?.(row.id);
 		// In the place of a held text it rings no phone.
 		const mayExpire = row.version === 0 && tx === undefined && !(await takesPlaceOfHeld(row));
 		const expired = mayExpire ? await expireIfQuiet(row) : undefined;
-		if (expired) return statusOf(expired);
+		if (expired) return { ...(await statusOf(expired, undefined, arriving)), ignored };
 		// What is due later is found by the workers themselves.
 		if (row.version === 0 && (row.nextAt ?? 0) <= now()) await wakeWorker(row, row.id, tx);
 		if (tx === undefined) loop.nudge();
-		return statusOf(row);
+		return { ...(await statusOf(row, undefined, arriving)), ignored };
 	}
 
 	/** Nothing is awaited before the statements, as in `enqueue`. */
-	async function enqueueMany(
+	function enqueueMany(
 		given: Iterable<Omit<EnqueuedText, "supersedes">>,
 		enqueueOptions: EnqueueOptions = {},
-	): Promise<OutboxStatus[]> {
-		fields("options", enqueueOptions, "enqueueMany", "tx", "allowUnlistedNumber");
-		const { tx, allowUnlistedNumber } = enqueueOptions;
-		const texts = checkedTexts(given, client, { defaultCountry: options.defaultCountry, allowUnlistedNumber }, now());
-		if (texts.length === 0) return [];
-		const rows = await store.insertMany(texts, tx);
-		for (const [at, row] of rows.entries()) refuseOther(texts[at] as NewText, row, `texts[${at}].id`, "enqueueMany");
-		for (const { id } of rows) show?.(id);
+	): Promise<EnqueuedStatus[]> {
+		return atOnce(enqueueOptions, "enqueueMany", ({ tx, allowUnlistedNumber }) => {
+			const numbers = { defaultCountry: options.defaultCountry, allowUnlistedNumber };
+			const texts = checkedTexts(given, client, numbers, now());
+			if (texts.length === 0) return Promise.resolve([]);
+			return after(store.insertMany(texts, tx), (rows) => {
+				const all = rows.map((row, at) => ({ text: texts[at] as NewText, row }));
+				for (const [at, { text, row }] of all.entries()) refuseOther(text, row, `texts[${at}].id`, "enqueueMany");
+				return enqueuedMany(all, tx);
+			});
+		});
+	}
+
+	async function enqueuedMany(
+		all: readonly { text: NewText; row: OutboxText }[],
+		tx: Transaction | undefined,
+	): Promise<EnqueuedStatus[]> {
+		for (const { row } of all) show?.(row.id);
 		// An id may be in the list twice.
-		const unique = new Map(rows.map((row) => [row.id, row]));
+		const unique = new Map(all.map(({ row }) => [row.id, row]));
 		await Promise.all(
 			[...unique].map(async ([id, row]) => {
 				const ended = row.version === 0 && tx === undefined ? await expireIfQuiet(row) : undefined;
 				if (ended) unique.set(id, ended);
 			}),
 		);
-		const stored = rows.map((row) => unique.get(row.id) ?? row);
+		const stored = all.map(({ text, row }) => ({ ignored: ignoredIn(text, row), row: unique.get(row.id) ?? row }));
 		const first = stored.find(
-			({ state, version, nextAt }) => state === "waiting" && version === 0 && (nextAt ?? 0) <= now(),
+			({ row: { state, version, nextAt } }) => state === "waiting" && version === 0 && (nextAt ?? 0) <= now(),
 		);
-		if (first) await wakeWorker(first, first.id, tx);
+		if (first) await wakeWorker(first.row, first.row.id, tx);
 		if (tx === undefined) loop.nudge();
-		return Promise.all(stored.map((row) => statusOf(row)));
-	}
-
-	/** The text whose place another one takes, if that can be done. With `tx` the store decides, in the transaction. */
-	async function supersededBy(text: NewText): Promise<OutboxText | undefined> {
-		const { supersedes } = text.progress.given ?? {};
-		const old = supersedes === undefined ? undefined : await store.find(supersedes);
-		if (!old || old.to === "") return undefined;
-		const isOther = old.to !== text.to || old.agencyId !== text.agencyId;
-		// A repeated call finds its own text, whatever the earlier one does by now.
-		if ((isOther || old.state === "sending") && !(await store.find(text.id)))
-			refuse(
-				"supersedes",
-				isOther ? "must be a text to the same contact of the same agency" : notSuperseded,
-				"enqueue",
-			);
-		return isOther ? undefined : old;
+		return Promise.all(stored.map(async ({ row, ignored }) => ({ ...(await statusOf(row)), ignored })));
 	}
 
 	/** Whether a text takes the place of one that the service holds for the same contact. */
@@ -640,6 +672,25 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		},
 		restored: operator.restored,
 	};
+}
+
+/**
+ * Runs what stores texts. An error in a synchronous transaction is thrown, because a rejection would reach the caller after the
+ * commit.
+ */
+function atOnce<Result>(
+	given: EnqueueOptions,
+	operation: "enqueue" | "enqueueMany",
+	act: (given: EnqueueOptions) => Awaitable<Result>,
+): Promise<Result> {
+	try {
+		// A transaction in place of the options would be ignored, and the text stored although it is rolled back.
+		fields("options", given, operation, "tx", "allowUnlistedNumber");
+		return Promise.resolve(act(given));
+	} catch (error) {
+		if (synchronousIn(Object(given).tx, "enqueue")) throw error;
+		return Promise.reject(error);
+	}
 }
 
 async function ignoringErrors(act: () => unknown): Promise<void> {

@@ -57,8 +57,11 @@ export interface OutboxStatus {
 	error: TextError | null;
 }
 
-/** @param situation what an unfinished text may wait for, if it is known */
-export async function statusOf(text: OutboxText, situation?: Situation): Promise<OutboxStatus> {
+/**
+ * @param situation what an unfinished text may wait for, if it is known
+ * @param arriving a text that it supersedes, and that may still arrive at another number
+ */
+export async function statusOf(text: OutboxText, situation?: Situation, arriving?: OutboxText): Promise<OutboxStatus> {
 	const { id, agencyId, to, state, reason, since, messageId, queueId, progress } = text;
 	const { attempts, error, cancelRequested = false } = progress;
 	const isErased = to === "";
@@ -74,7 +77,9 @@ export async function statusOf(text: OutboxText, situation?: Situation): Promise
 		state,
 		reason,
 		since: new Date(since),
-		description: descriptionOf(text, waitsFor, consentFailed),
+		description: [descriptionOf(text, waitsFor, consentFailed), ...(arriving ? [arrivingSentence(arriving)] : [])].join(
+			" ",
+		),
 		waitsFor,
 		nextAttemptAt: nextAttemptOf(text, waitsFor),
 		cancelRequested,
@@ -88,6 +93,9 @@ export async function statusOf(text: OutboxText, situation?: Situation): Promise
 		error,
 	};
 }
+
+const arrivingSentence = ({ id }: OutboxText): string =>
+	`The text that it supersedes (${id}) can't be taken back, and may still arrive at the other number.`;
 
 function nextAttemptOf({ state, nextAt, readyAt }: OutboxText, waitsFor: WaitsFor | null): Date | null {
 	if (state !== "waiting" && state !== "sending") return null;

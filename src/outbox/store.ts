@@ -1,23 +1,29 @@
+import type { Awaitable } from "./awaitable.ts";
 import { purposeOf } from "./policy/purpose.ts";
 import type { ContactFacts, NewText, OpenText, OutboxReason, OutboxText, Recipient, Restored } from "./text.ts";
 
 /**
  * A store of texts: {@link sqliteStore}, {@link postgresStore}, {@link mysqlStore}, or your own. Each change is one
- * statement that is committed when it returns. Only `insert`, `insertMany`, `cancelIn` and `acknowledge` may be part of the
- * caller's transaction. Times are in milliseconds.
+ * statement that is committed when it returns. Only `insert`, `insertMany`, `supersede`, `cancelIn` and `acknowledge` may be part
+ * of the caller's transaction. Times are in milliseconds.
  * `storeChecks` of messaging-conversations/outbox/testing checks a store of your own.
  */
 export interface OutboxStore {
 	/** Creates what the store needs, and brings older tables up to date. Does nothing when they are. */
 	migrate: () => Promise<void>;
 	/**
-	 * Stores a text as `waiting`, due at `readyAt`. Returns its row, or the row that has its id already. In a transaction a text
-	 * with `supersedes` also ends the text of that id, with the reason `superseded`, unless a row had its own id
-	 * already. If that text is being sent, or is to another contact, it stores nothing and throws `PartnerInvalidInput`.
+	 * Stores a text as `waiting`, due at `readyAt`. Returns its row, or the row that has its id already. If the library is synchronous,
+	 * as better-sqlite3 is, it returns the row itself and not a promise, so that an error of `enqueue` can roll the transaction back.
 	 */
-	insert: (text: NewText, tx: unknown) => Promise<OutboxText>;
+	insert: (text: NewText, tx: unknown) => Awaitable<OutboxText>;
 	/** Stores many texts, as `insert` stores each, and returns their rows in the same order. */
-	insertMany: (texts: readonly NewText[], tx: unknown) => Promise<OutboxText[]>;
+	insertMany: (texts: readonly NewText[], tx: unknown) => Awaitable<OutboxText[]>;
+	/**
+	 * Stores a text in the caller's transaction, and cancels `old`, whose place it takes, with it: as `cancelIn` does, with the reason
+	 * `superseded`. Returns both rows as they are then. If a row has the id of the text already, it changes nothing. If the old
+	 * one is `sending`, or is not of the agency that is named and was not erased, it stores nothing and returns no `text`.
+	 */
+	supersede: (text: NewText, old: Superseded, tx: unknown) => Awaitable<Superseding>;
 	/**
 	 * Cancels an unfinished text in the caller's transaction, and returns its row. One that waits and was never requested ends as
 	 * `cancelled`, reason `requested`. Any other one is only marked as `cancelRequested`, and due at once if it waits, because a worker
@@ -127,6 +133,22 @@ export interface OutboxStore {
 	counts: (now: number, most: number) => Promise<StoredCounts>;
 	/** Finds at most `limit` texts in an unfinished state or in `unknown`, those that are due first, of one agency or of all. */
 	list: (state: ListedState, limit: number, agencyId?: string) => Promise<OutboxText[]>;
+}
+
+/** The text whose place another one takes. */
+export interface Superseded {
+	/** Its id. */
+	id: string;
+	/** Its agency. Tenants may share ids, so that an id alone names only a text of the same agency. */
+	agencyId: string;
+}
+
+/** What `supersede` found or stored. */
+export interface Superseding {
+	/** The row of the new text. */
+	text?: OutboxText | undefined;
+	/** The row of the earlier one, if there is one. */
+	old?: OutboxText | undefined;
 }
 
 /** The states that `list` finds. */

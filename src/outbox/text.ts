@@ -210,12 +210,11 @@ export interface GivenOptions {
 	whenClosed?: "ask" | "skip" | undefined;
 	/** As it was given to `enqueue`. */
 	meta?: unknown;
-	/** As it was given to `enqueue`: the id of the text whose place it takes. */
+	/** The id of the text whose place it takes. */
 	supersedes?: string | undefined;
+	/** The agency of that text, if another one than its own was named. */
+	supersededAgencyId?: string | undefined;
 }
-
-/** Why a text cannot take the place of another one now. */
-export const notSuperseded = "is being sent at this moment: enqueue again in a minute";
 
 /** The last error of a text. It holds no number and no text. */
 export interface TextError {

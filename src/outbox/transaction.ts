@@ -90,6 +90,13 @@ export function transactionOf(tx: unknown, dialect: Dialect, operation: string, 
 	return refusing(connection, "tx", operation);
 }
 
+/** What runs statements at once in a synchronous transaction of SQLite that is open at this moment. Undefined for any other one. */
+export function synchronousIn(tx: unknown, operation: Operation): Connection["queryNow"] {
+	const connection = tx === undefined ? undefined : connectionOf(tx, "sqlite");
+	const { queryNow } = connection ? refusing(connection, "tx", operation) : {};
+	return queryNow?.("select 1 as one", []) && queryNow;
+}
+
 /** Refuses a transaction that is not open any more, or never was. */
 export function refuseEnded(operation: Operation): never {
 	return refuse("tx", `no transaction is open on it: begin one first, and ${operation} before it ends`, operation);
@@ -101,9 +108,18 @@ function refusing(connection: Connection, field: string, operation: string): Con
 			refuse(field, error.message || "must have query that gives { rows }, as pg gives it", operation);
 		throw error;
 	};
-	const { query, change, queryIfOpen } = connection;
+	const { query, change, queryIfOpen, queryNow } = connection;
 	return {
 		...connection,
+		...(queryNow && {
+			queryNow: (sql, values) => {
+				try {
+					return queryNow(sql, values);
+				} catch (error) {
+					return refuseResult(error);
+				}
+			},
+		}),
 		query: (sql, values) => query(sql, values).catch(refuseResult),
 		...(queryIfOpen && { queryIfOpen: (sql, values) => queryIfOpen(sql, values).catch(refuseResult) }),
 		...(change && { change: (sql, values) => change(sql, values).catch(refuseResult) }),

@@ -1,4 +1,3 @@
-import { PartnerInvalidInput } from "messaging-conversations";
 import type {
 	Band,
 	ContactFacts,
@@ -169,14 +168,14 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 				for (const id of arrived) if (!rows.has(id)) arrived.delete(id);
 			};
 		},
-		async insert(text, tx) {
-			const { supersedes } = text.progress.given ?? {};
-			const old = supersedes === undefined ? undefined : rows.get(supersedes);
-			if (tx === undefined || !old || old.to === "" || rows.has(text.id)) return insert(text);
-			if (old.state === "sending" || nameOf(old) !== nameOf(text))
-				throw new PartnerInvalidInput({ field: "supersedes", rule: "must be another text", operation: "enqueue" });
-			if (unfinished.includes(old.state)) cancel(old, "superseded", text.createdAt);
-			return insert(text);
+		insert: async (text) => insert(text),
+		async supersede(text, { id, agencyId }) {
+			const old = rows.get(id);
+			const isThere = old && old.to !== "";
+			const isFree = rows.has(text.id) || !isThere || (old.state !== "sending" && old.agencyId === agencyId);
+			if (!isFree) return { old: structuredClone(old) };
+			if (isThere && !rows.has(text.id) && unfinished.includes(old.state)) cancel(old, "superseded", text.createdAt);
+			return { text: await insert(text), old: structuredClone(rows.get(id)) };
 		},
 		insertMany: (texts) => Promise.all(texts.map(insert)),
 		async cancelIn(id, now) {

@@ -285,6 +285,7 @@ test("each method of a store appears in a mistake, so that each is known to be c
 		"insert",
 		"find",
 		// Only in transactions, see below.
+		"supersede",
 		"cancelIn",
 		...mistakes.flatMap(([, , mistake]) => Object.keys(mistake(memoryStore()))),
 	]);
@@ -343,14 +344,39 @@ describe("with a function for transactions", () => {
 			}),
 		],
 		[
-			"insert with supersedes leaves the earlier text",
-			/the earlier text, at state/,
-			(of) => ({ insert: (text) => of.insert(text, undefined) }),
+			"supersede leaves the earlier text",
+			/supersede: expected/,
+			(of) => ({
+				supersede: async (text, { id }) => ({ text: await of.insert(text, undefined), old: await of.find(id) }),
+			}),
 		],
 		[
-			"insert with supersedes ignores that the earlier text is being sent",
-			/insert while the earlier text is being sent/,
-			(of) => ({ insert: (text, tx) => of.insert(text, tx).catch(() => of.insert(text, undefined)) }),
+			"supersede ignores that the earlier text is being sent",
+			/supersede of a text that is being sent: expected/,
+			(of) => ({
+				supersede: async (text, old, tx) => {
+					const isSending = (await of.find(old.id))?.state === "sending";
+					return isSending ? { text: await of.insert(text, tx) } : of.supersede(text, old, tx);
+				},
+			}),
+		],
+		[
+			"supersede cancels although the text is there",
+			/supersede with an id that is there: expected/,
+			(of) => ({
+				supersede: async (text, old, tx) => {
+					if (await of.find(text.id)) await of.cancelIn(old.id, 0, tx);
+					return of.supersede(text, old, tx);
+				},
+			}),
+		],
+		[
+			"supersede takes an id for enough",
+			/supersede at another agency: expected/,
+			(of) => ({
+				supersede: async (text, { id }, tx) =>
+					of.supersede(text, { id, agencyId: (await of.find(id))?.agencyId ?? "" }, tx),
+			}),
 		],
 	])("the checks find that %s", async (_, named, mistake) => {
 		expect(await failuresOf(mistake)).toMatch(named);
@@ -366,7 +392,7 @@ describe("with a function for transactions", () => {
 			{ transaction: (act) => opened.transaction(act) },
 		);
 		expect(await failures(checks)).toEqual({});
-		expect(checks.length - storeChecks(memoryStore).length).toBe(5);
+		expect(checks.length - storeChecks(memoryStore).length).toBe(6);
 	});
 
 	test("a store that ignores the transaction fails each check of transactions", async () => {
@@ -376,7 +402,8 @@ describe("with a function for transactions", () => {
 			expect.stringContaining('the rows after a rollback: expected [], got ["a"]'),
 			expect.stringContaining('the rows after a rollback of insertMany: expected [], got ["a","b"]'),
 			expect.stringContaining("the row after a rollback of cancelIn"),
-			expect.stringContaining("the rows after a rollback of supersedes"),
+			expect.stringContaining("the rows after a rollback of supersede"),
+			expect.stringContaining("the text to another number after a rollback"),
 			expect.stringContaining('unacknowledged after a rollback: expected ["a"], got []'),
 		]);
 	});
@@ -384,7 +411,7 @@ describe("with a function for transactions", () => {
 	test("an error of the transaction itself is the check's error", async () => {
 		const refused = Object.assign(new Error("no connection"), { code: "ECONNREFUSED" });
 		const checks = storeChecks(memoryStore, { transaction: () => Promise.reject(refused) });
-		expect(Object.values(await failures(checks))).toEqual(Array(5).fill("Error: no connection"));
+		expect(Object.values(await failures(checks))).toEqual(Array(6).fill("Error: no connection"));
 	});
 
 	test("a transaction that swallows the error is found", async () => {

@@ -23,6 +23,8 @@ export interface Connection {
 	 * statement. Undefined if none is open, or if that cannot be known. Absent if the library has no way to prove it.
 	 */
 	queryIfOpen?: (sql: string, values: readonly unknown[]) => Promise<Row[] | undefined>;
+	/** The same at once, without a promise. Undefined also if only a driver can tell, which is asynchronous. */
+	queryNow?: (sql: string, values: readonly unknown[]) => Row[] | undefined;
 }
 
 export type Recognise = (value: never, dialect: Dialect) => Connection | undefined;

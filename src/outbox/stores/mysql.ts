@@ -13,6 +13,7 @@ import { retryLocked } from "./retry.ts";
 import { createSqlStore } from "./sql.ts";
 import {
 	atOnce,
+	both,
 	type Change,
 	cancelled,
 	changing,
@@ -25,7 +26,7 @@ import {
 	open,
 	rowsOfMarks,
 	type Statements,
-	type Superseded,
+	type SupersededRow,
 } from "./statements.ts";
 
 /** A sign that only utf8mb4 holds. Each text is read beside it, because a connection may have another character set than the last. */
@@ -272,8 +273,9 @@ export function mysqlStore(
 				ids,
 			);
 		},
-		insertIn: (tx, rows) => insertIn(transactionOf(tx, "mysql", "enqueue", pool), names, rows),
-		supersedeIn: (tx, values, old) => supersedeIn(transactionOf(tx, "mysql", "enqueue", pool), names, values, old),
+		insertIn: async (tx, rows) => insertIn(transactionOf(tx, "mysql", "enqueue", pool), names, rows),
+		supersedeIn: async (tx, values, old) =>
+			supersedeIn(transactionOf(tx, "mysql", "enqueue", pool), names, values, old),
 		cancelIn: (tx, id, now) => cancelIn(transactionOf(tx, "mysql", "cancel", pool), names, id, now),
 		async acknowledge(values) {
 			const keys = await run(`select seq from ${texts} where id in (${idsOf(values)})`, values);
@@ -296,6 +298,10 @@ export function mysqlStore(
 		async insertMany(all, tx) {
 			all.forEach(checked);
 			return store.insertMany(all, tx);
+		},
+		async supersede(text, old, tx) {
+			checked(text);
+			return store.supersede(text, old, tx);
 		},
 	};
 }
@@ -466,24 +472,36 @@ async function supersedeIn(
 	connection: Connection,
 	names: Names,
 	values: Value[],
-	{ id, agencyId, to, by, now }: Superseded,
-): Promise<Row | undefined> {
+	{ id, agencyId, by, now }: SupersededRow,
+): Promise<{ text?: Row; old?: Row }> {
 	const { texts } = names;
-	const read = `select seq, id, agency_id, recipient from ${texts} where id in ($1, $2) and state <> '${unconfirmed}'`;
+	const read = `select *, ${sign} from ${texts} where id in ($1, $2) and state <> '${unconfirmed}'`;
 	const { rows } = await changeIn(connection, "enqueue", names, [read, [id, by]], () => undefined);
-	const old = rows.find((row) => row.id === id && row.recipient !== "");
-	if (!old || rows.some((row) => row.id === by)) return (await insertIn(connection, names, [values]))[0];
-	if (old.recipient !== to || old.agency_id !== agencyId) return undefined;
+	const known = both(undamaged(rows, "tx", "enqueue"), by, id);
+	const store = async (): Promise<{ text?: Row }> => {
+		const [text] = await insertIn(connection, names, [values]);
+		return text ? { text } : {};
+	};
+	const seq = Number(known.old?.seq);
+	// A repeated call locks nothing, so that two that name each other's texts never wait for each other.
+	if (known.text) return known;
+	if (!known.old || known.old.recipient === "") return { ...known, ...(await store()) };
 	// A worker that wants to send it waits from here on.
-	const [locked] = await connection.query(`select state from ${texts} where seq = $1 for update`, [Number(old.seq)]);
-	if (locked?.state === "sending") return undefined;
-	const [stored] = await insertIn(connection, names, [values]);
+	const lock = (): Promise<Row[]> =>
+		connection.query(`select *, ${sign} from ${texts} where seq = $1 for update`, [seq]);
+	const [old] = await lock();
+	const isGone = !old || old.recipient === "";
+	if (!isGone && (old.agency_id !== agencyId || old.state === "sending")) return { old };
+	const stored = await store();
+	// Another process may have stored the id since the read.
+	if (isGone || stored.text?.state !== "waiting" || Number(stored.text.version) !== 0) return { ...known, ...stored };
 	const isEnded = `${cancel(texts, "superseded")} where seq = $1 and state in ('waiting', 'held')`;
 	await changeIn(connection, "enqueue", names, ["select 1 as one", []], (_, isProven) => [
 		`${isEnded} and ${isProven}`,
-		[Number(old.seq), now],
+		[seq, now],
 	]);
-	return stored;
+	const [ended] = await lock();
+	return { ...stored, ...(ended && { old: ended }) };
 }
 
 /** Refuses rows that came through a connection which replaces signs by question marks. */

@@ -12,6 +12,7 @@ import { hiddenIn, refuseHidden, refuseUnreadable } from "./row-security.ts";
 import { createSqlStore } from "./sql.ts";
 import {
 	atOnce,
+	both,
 	cancelled,
 	changing,
 	countsOf,
@@ -281,24 +282,26 @@ export function postgresStore(
 			const before = others(rows, stored);
 			return before ? [...stored, ...(await query(...before))] : stored;
 		},
-		insertIn: (tx, rows) => insertIn(transactionOf(tx, "postgres", "enqueue", pool), rows),
-		async supersedeIn(tx, values, { id, by, now }) {
+		insertIn: async (tx, rows) => insertIn(transactionOf(tx, "postgres", "enqueue", pool), rows),
+		async supersedeIn(tx, values, { id, agencyId, by, now }) {
 			const connection = transactionOf(tx, "postgres", "enqueue", pool);
 			const at = (count: number): string => `$${types.length + count}`;
 			const change = `${cancel("superseded", `${at(1)}::bigint`)} and id = ${at(2)} and state in ('waiting', 'held')
-				and agency_id = $2 and recipient = $3 and not exists (select 1 from ${texts} where id = $1)`;
+				and agency_id = ${at(3)}::text and not exists (select 1 from ${texts} where id = $1)`;
 			// One statement, so that a commit that is not waited for comes before both, or after both.
 			const isFree = `is_open and (exists (select 1 from done) or not exists (select 1 from ${texts} where id = ${at(2)}
-				and recipient <> '' and (state in ${open} or agency_id <> $2 or recipient <> $3)))`;
-			const stored = await proven(
+				and recipient <> '' and (state in ${open} or agency_id <> ${at(3)}::text)))`;
+			// The statement would not see what another transaction stores while it waits for the row.
+			await connection
+				.query(`select seq from ${texts} where id = $1 for update`, [id])
+				.catch((error: unknown) => refuseUnreadable(error, "enqueue"));
+			const isDone = await proven(
 				{ connection, hidden, operation: "enqueue" },
-				[...values, now, id],
+				[...values, now, id, agencyId],
 				(proof) => `with ${proof}, done as (${change} returning 1), stored as (${insert(1, `join proof on ${isFree}`)})
-					select proof.is_open, proof.hidden, stored.* from proof left join stored on true`,
+					select is_open, hidden from proof`,
 			);
-			if (!stored) return refuseEnded("enqueue");
-			const [row] = stored.filter((each) => each.id !== null);
-			return row ?? (await connection.query(...found([by])))[0];
+			return isDone ? both(await connection.query(...found([id, by])), by, id) : refuseEnded("enqueue");
 		},
 		async cancelIn(tx, id, now) {
 			const connection = transactionOf(tx, "postgres", "cancel", pool);

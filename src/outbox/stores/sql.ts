@@ -3,9 +3,9 @@
  * order in which they run, and what their rows mean.
  */
 
-import { refuse } from "../input.ts";
+import { type Awaitable, after } from "../awaitable.ts";
 import { bandOf, type OutboxStore } from "../store.ts";
-import { type NewText, notSuperseded, type OutboxText, type Recipient } from "../text.ts";
+import type { NewText, OutboxText, Recipient } from "../text.ts";
 import { inChunks, type Row, type Value } from "./connection.ts";
 import { createContactNames } from "./contact-names.ts";
 import { withoutValues } from "./database-error.ts";
@@ -15,7 +15,7 @@ import { refuseChangedText } from "./plain-rows.ts";
 import { createQueues } from "./queues.ts";
 import { openTextFrom, rankOf, savedValues, textFrom } from "./rows.ts";
 import { schemaName, schemaVersion } from "./schema.ts";
-import { atOnce, type Database, type Superseded } from "./statements.ts";
+import { atOnce, type Database } from "./statements.ts";
 import { createSweeps } from "./sweep.ts";
 
 /** A database takes some thousand values in one statement. */
@@ -26,6 +26,15 @@ export function createSqlStore(database: Database): OutboxStore {
 	/** Runs something of the database, whose errors may quote the values. */
 	const shielded = <Result>(values: readonly Value[], running: Promise<Result>): Promise<Result> =>
 		running.catch((error: unknown) => Promise.reject(withoutValues(error, values)));
+	/** The same for what a synchronous library runs at once. */
+	const shieldedNow = <Result>(values: readonly Value[], act: () => Awaitable<Result>): Awaitable<Result> => {
+		try {
+			const running = act();
+			return running instanceof Promise ? shielded(values, running) : running;
+		} catch (error) {
+			throw withoutValues(error, values);
+		}
+	};
 	const query = (sql: string, values: Value[]): Promise<Row[]> => shielded(values, database.query(sql, values));
 	const change = (sql: string, values: Value[]): Promise<number> => shielded(values, database.change(sql, values));
 	const textsOf = async (sql: string, values: Value[]): Promise<OutboxText[]> =>
@@ -45,14 +54,18 @@ export function createSqlStore(database: Database): OutboxStore {
 	}
 
 	/** Nothing is awaited before the statement of a transaction, because a synchronous one ends before what is awaited. */
-	async function insertMany(texts: readonly NewText[], tx: unknown): Promise<OutboxText[]> {
+	function insertMany(texts: readonly NewText[], tx: unknown): Awaitable<OutboxText[]> {
 		const all = texts.map(insertedValues);
-		const inserted = tx === undefined ? check().then(() => database.insert(all)) : database.insertIn(tx, all);
-		const rows = new Map((await shielded(all.flat(), inserted)).map((row) => [String(row.id), row]));
-		return texts.map(({ id }) => {
-			const row = rows.get(id);
-			if (!row) throw new Error("The text was not stored.");
-			return textFrom(tx === undefined ? row : refuseChangedText(row));
+		const inserted = shieldedNow(all.flat(), () =>
+			tx === undefined ? check().then(() => database.insert(all)) : database.insertIn(tx, all),
+		);
+		return after(inserted, (found) => {
+			const rows = new Map(found.map((row) => [String(row.id), row]));
+			return texts.map(({ id }) => {
+				const row = rows.get(id);
+				if (!row) throw new Error("The text was not stored.");
+				return textFrom(tx === undefined ? row : refuseChangedText(row));
+			});
 		});
 	}
 
@@ -82,16 +95,17 @@ export function createSqlStore(database: Database): OutboxStore {
 			await shielded([], database.migrate());
 			await query(statements.note, [schemaName, schemaVersion]);
 		},
-		async insert(text, tx) {
-			const { supersedes } = text.progress.given ?? {};
-			if (tx === undefined || supersedes === undefined) return (await insertMany([text], tx))[0] as OutboxText;
-			const { id, agencyId, to, createdAt } = text;
-			const values = insertedValues(text);
-			const old: Superseded = { id: supersedes, agencyId, to, by: id, now: createdAt };
-			const row = await shielded(values, database.supersedeIn(tx, values, old));
-			return textFrom(refuseChangedText(row ?? refuse("supersedes", notSuperseded, "enqueue")));
-		},
+		insert: (text, tx) => after(insertMany([text], tx), ([row]) => row as OutboxText),
 		insertMany,
+		supersede(text, old, tx) {
+			const values = insertedValues(text);
+			const named = { ...old, by: text.id, now: text.createdAt };
+			const found = shieldedNow(values, () => database.supersedeIn(tx, values, named));
+			return after(found, (rows) => ({
+				text: rows.text && textFrom(refuseChangedText(rows.text)),
+				old: rows.old && textFrom(refuseChangedText(rows.old)),
+			}));
+		},
 		async cancelIn(id, now, tx) {
 			const row = await shielded([id], database.cancelIn(tx, id, now));
 			return row && textFrom(refuseChangedText(row));

@@ -1,5 +1,13 @@
+import { type Awaitable, after } from "../awaitable.ts";
 import type { OutboxStore } from "../store.ts";
-import { type AnyQueryable, databaseOf, refuseEnded, transactionOf } from "../transaction.ts";
+import {
+	type AnyQueryable,
+	databaseOf,
+	type Operation,
+	refuseEnded,
+	synchronousIn,
+	transactionOf,
+} from "../transaction.ts";
 import type { LibsqlClient } from "../transactions/libsql-client.ts";
 import type { SqliteDatabase } from "../transactions/synchronous-sqlite.ts";
 import type { Row, Value } from "./connection.ts";
@@ -10,6 +18,7 @@ import { createSqlStore } from "./sql.ts";
 import { migrateSqlite } from "./sqlite-tables.ts";
 import {
 	atOnce,
+	both,
 	cancelled,
 	changing,
 	countsOf,
@@ -197,6 +206,24 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 		where one = 1 and token = $4 returning 1 as one`,
 });
 
+type Statement = [sql: string, values: Value[]];
+
+/**
+ * Runs statements in the caller's open transaction. All begin before anything is awaited, and those of a synchronous library have
+ * run by then.
+ */
+function runIn(tx: unknown, operation: Operation, statements: readonly Statement[]): Awaitable<Row[][]> {
+	const queryNow = synchronousIn(tx, operation);
+	if (queryNow) return statements.map(([sql, values]) => queryNow(sql, values) ?? refuseEnded(operation));
+	return runLater(tx, operation, statements);
+}
+
+async function runLater(tx: unknown, operation: Operation, statements: readonly Statement[]): Promise<Row[][]> {
+	const { queryIfOpen } = transactionOf(tx, "sqlite", operation);
+	const all = await Promise.all(statements.map(([sql, values]) => queryIfOpen?.(sql, values)));
+	return all.map((rows) => rows ?? refuseEnded(operation));
+}
+
 /** The values of a new text. */
 const width = insertedColumns.split(", ").length;
 
@@ -246,11 +273,12 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient | AnyQueryable, op
 	const find = `select * from ${texts} where id = $1`;
 	const cancel = (reason: "requested" | "superseded"): string =>
 		`update ${texts} set ${cancelled(reason, "$2", (one, other) => `${one} || ${other}`)}, arrived = 1`;
-	/** old text, now; new text, its agency, recipient */
+	/** old text, now; new text, agency of the old one */
 	const supersede = `${cancel("superseded")} where id = $1 and state in ('waiting', 'held')
-		and agency_id = $4 and recipient = $5 and not exists (select 1 from ${texts} where id = $3)`;
+		and agency_id = $4 and not exists (select 1 from ${texts} where id = $3)`;
+	/** new text; old text, its agency */
 	const insertUnlessSending = insert(`select ${marks(width)}, 'waiting', 0, 0 where not exists (select 1 from ${texts}
-		where id = $${width + 1} and (state = 'sending' or recipient <> '' and (agency_id <> $2 or recipient <> $3)))`);
+		where id = $${width + 1} and recipient <> '' and (state = 'sending' or agency_id <> $${width + 2}))`);
 	const acknowledge = (values: Value[]): string => `update ${texts} set unacknowledged = null
 		where (id, unacknowledged) in (values ${rowsOfMarks(values.length / 2, 2)}) returning seq`;
 
@@ -261,18 +289,15 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient | AnyQueryable, op
 		check: async () => refuseChanged(await query(plainRow, []), "db", "sqliteStore"),
 		migrate: () => migrateSqlite(query, names),
 		insert: (rows) => query(insertAll(rows.length), rows.flat()),
-		async insertIn(tx, rows) {
-			const { queryIfOpen } = transactionOf(tx, "sqlite", "enqueue");
-			return (await queryIfOpen?.(insertAll(rows.length), rows.flat())) ?? refuseEnded("enqueue");
-		},
-		async supersedeIn(tx, values, { id, agencyId, to, by, now }) {
-			const { queryIfOpen } = transactionOf(tx, "sqlite", "enqueue");
-			// Both begin before anything is awaited.
-			const [changed, rows] = await Promise.all([
-				queryIfOpen?.(supersede, [id, now, by, agencyId, to]),
-				queryIfOpen?.(insertUnlessSending, [...values, id]),
-			]);
-			return changed && rows ? rows[0] : refuseEnded("enqueue");
+		insertIn: (tx, rows) =>
+			after(runIn(tx, "enqueue", [[insertAll(rows.length), rows.flat()]]), ([stored = []]) => stored),
+		supersedeIn(tx, values, { id, agencyId, by, now }) {
+			const statements: Statement[] = [
+				[supersede, [id, now, by, agencyId]],
+				[insertUnlessSending, [...values, id, agencyId]],
+				[`select * from ${texts} where id in ($1, $2)`, [id, by]],
+			];
+			return after(runIn(tx, "enqueue", statements), ([, , rows = []]) => both(rows, by, id));
 		},
 		async cancelIn(tx, id, now) {
 			const { queryIfOpen } = transactionOf(tx, "sqlite", "cancel");

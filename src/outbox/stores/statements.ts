@@ -1,5 +1,6 @@
-import type { Band, ListedState } from "../store.ts";
-import { type OutboxReason, type Recipient, unfinished } from "../text.ts";
+import type { Awaitable } from "../awaitable.ts";
+import type { Band, ListedState, Superseded } from "../store.ts";
+import { type OutboxReason, unfinished } from "../text.ts";
 import type { Row, Value } from "./connection.ts";
 
 /** What a database does for a store. `query` and `change` take a statement with `$1`, `$2`, … for its values. */
@@ -20,11 +21,9 @@ export interface Database {
 	 * The same in the caller's open transaction. The statement that proves the transaction begins before this returns. Throws
 	 * `PartnerInvalidInput` if it cannot prove that what it stores disappears with the transaction.
 	 */
-	insertIn: (tx: unknown, texts: Value[][]) => Promise<Row[]>;
-	/**
-	 * The same for one text that takes the place of another one, unless that is being sent: then it stores nothing, and gives none.
-	 */
-	supersedeIn: (tx: unknown, text: Value[], old: Superseded) => Promise<Row | undefined>;
+	insertIn: (tx: unknown, texts: Value[][]) => Awaitable<Row[]>;
+	/** The same for one text that takes the place of another one. Gives the rows of both, as `supersede` of a store does. */
+	supersedeIn: (tx: unknown, text: Value[], old: SupersededRow) => Awaitable<{ text?: Row; old?: Row }>;
 	/** Cancels a text in the caller's open transaction, with the same proof, and gives its row. */
 	cancelIn: (tx: unknown, id: string, now: number) => Promise<Row | undefined>;
 	/** Acknowledges changes in the caller's open transaction, with the same proof. The values are ids, each with its revision. */
@@ -77,8 +76,7 @@ export function changing(
 export const everyText = "seq <= :last";
 
 /** A text whose place another one takes. */
-export interface Superseded extends Recipient {
-	id: string;
+export interface SupersededRow extends Superseded {
 	/** The text that takes its place. */
 	by: string;
 	now: number;
@@ -282,6 +280,12 @@ export function cancelled(
 		state: `case when ${isUnsent} then 'cancelled' else state end`,
 	};
 	return cancelledColumns.map((name) => `${name} = ${changes[name]}`).join(", ");
+}
+
+/** The rows of a new text and of the one whose place it takes, among the rows of their ids. */
+export function both(rows: readonly Row[], by: string, id: string): { text?: Row; old?: Row } {
+	const [text, old] = [by, id].map((each) => rows.find((row) => row.id === each));
+	return { ...(text && { text }), ...(old && { old }) };
 }
 
 /** `$from`, … for a number of values. */

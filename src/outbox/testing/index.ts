@@ -41,6 +41,7 @@ const methods = Object.keys({
 	migrate: true,
 	insert: true,
 	insertMany: true,
+	supersede: true,
 	cancelIn: true,
 	find: true,
 	open: true,

@@ -1,6 +1,20 @@
-// `insert`, `insertMany`, `cancelIn` and `acknowledge` take part in the caller's transaction.
+// `insert`, `insertMany`, `supersede`, `cancelIn` and `acknowledge` take part in the caller's transaction.
+
+import type { Superseding } from "messaging-conversations/outbox";
 import { equal, like } from "./assert.ts";
-import { attempted, type Check, change, idsOf, noon, rowOf, stored, textOf } from "./check.ts";
+import {
+	attempted,
+	type Check,
+	change,
+	idsOf,
+	noon,
+	otherAgency,
+	otherNumber,
+	recipient,
+	rowOf,
+	stored,
+	textOf,
+} from "./check.ts";
 
 /** Runs `act` in a transaction of the store's database. See `StoreChecksOptions`. */
 export type RunTransaction = (act: (tx: unknown) => Promise<void>) => Promise<void>;
@@ -72,26 +86,58 @@ export function transactionChecks(transaction: RunTransaction): Check[] {
 			},
 		},
 		{
-			title: "insert with supersedes ends the earlier text in the same transaction, unless that is being sent",
+			title: "supersede ends the earlier text in the same transaction, and does nothing if the text is there",
 			async run(given) {
-				const store = await given(...["a", "b"].map((id) => textOf(id)));
-				const after = (id: string, supersedes: string) =>
-					textOf(id, { progress: { ...textOf(id).progress, given: { supersedes } } });
-				await rollBack(async (tx) => void (await store.insert(after("c", "a"), tx)));
-				equal("the rows after a rollback of supersedes", await stored(store, "a", "c"), ["a"]);
+				const store = await given(...["a", "b", "h"].map((id) => textOf(id)));
+				const after = async (id: string, old: string, tx: unknown): Promise<Superseding> =>
+					store.supersede(textOf(id), { id: old, agencyId: recipient.agencyId }, tx);
+				await rollBack(async (tx) => void (await after("c", "a", tx)));
+				equal("the rows after a rollback of supersede", await stored(store, "a", "c"), ["a"]);
 				like("the earlier text after a rollback", await store.find("a"), { state: "waiting" });
-				await transaction(async (tx) => void (await store.insert(after("c", "a"), tx)));
+				await transaction(async (tx) => {
+					const { text, old } = await after("c", "a", tx);
+					equal("supersede", [text?.state, old?.state, old?.reason], ["waiting", "cancelled", "superseded"]);
+				});
 				like("the earlier text", await store.find("a"), { state: "cancelled", reason: "superseded" });
 				like("the new text", await store.find("c"), { state: "waiting" });
-				await change(store, "b", { state: "sending" });
+				await change(store, "h", { state: "held" });
 				await transaction(async (tx) => {
-					const outcome = await store.insert(after("d", "b"), tx).then(
-						() => "resolved",
-						() => "rejected",
-					);
-					equal("insert while the earlier text is being sent", outcome, "rejected");
+					const { text, old } = await after("c", "b", tx);
+					equal("supersede with an id that is there", [text?.version, old?.state], [0, "waiting"]);
+					const none = await after("d", "none", tx);
+					equal("supersede of a text that is not there", [none.text?.state, none.old], ["waiting", undefined]);
+					equal("supersede of a held text", (await after("e", "h", tx)).text?.state, "waiting");
 				});
-				equal("the rows after it was refused", await stored(store, "d"), []);
+				like("the text that was named with an id that is there", await store.find("b"), { state: "waiting" });
+				like("a held text", await store.find("h"), { state: "held", unacknowledged: 2 });
+				equal("it is marked", (await rowOf(store, "h")).progress.cancelRequested, true);
+			},
+		},
+		{
+			title:
+				"supersede takes the place of a text to another number, but not of one of another agency unless it is named",
+			async run(given) {
+				const store = await given(textOf("a", otherNumber), textOf("b", otherAgency), textOf("s"));
+				await change(store, "s", { state: "sending" });
+				const after = async (id: string, old: string, agencyId: string, tx: unknown): Promise<Superseding> =>
+					store.supersede(textOf(id), { id: old, agencyId }, tx);
+				const { agencyId } = recipient;
+				await rollBack(async (tx) => void (await after("c", "a", agencyId, tx)));
+				like("the text to another number after a rollback", await store.find("a"), { state: "waiting" });
+				await transaction(async (tx) => {
+					equal("supersede at another number", (await after("c", "a", agencyId, tx)).old?.state, "cancelled");
+					const other = await after("d", "b", agencyId, tx);
+					equal("supersede at another agency", [other.text, other.old?.state], [undefined, "waiting"]);
+					const sending = await after("d", "s", agencyId, tx);
+					equal("supersede of a text that is being sent", [sending.text, sending.old?.state], [undefined, "sending"]);
+					const named = await after("d", "b", otherAgency.agencyId, tx);
+					equal(
+						"supersede at an agency that is named",
+						[named.text?.state, named.old?.state],
+						["waiting", "cancelled"],
+					);
+				});
+				equal("the rows that were stored", await stored(store, "c", "d"), ["c", "d"]);
 			},
 		},
 		{

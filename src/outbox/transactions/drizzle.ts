@@ -37,16 +37,17 @@ export function drizzle(value: DrizzleQueryable, dialect: Dialect): Connection |
 		if ("execute" in value) return value.execute(query);
 		return hasRows(sql) ? value.all(query) : value.run(query);
 	};
+	// A transaction on @libsql/client has that of the driver.
+	const driver = (): Connection | undefined => libsqlClient(Reflect.get(Object(Reflect.get(value, "session")), "tx"));
+	const queryNow: Connection["queryNow"] = (sql, values) => {
+		// A synchronous driver throws here. A promise says nothing about the moment of the next statement.
+		if (driver() || !("run" in value && isInsideTransaction(() => value.run(sqlOf(probe, []))))) return undefined;
+		return rowsOf(run(sql, values), sql);
+	};
 	return {
 		query: async (sql, values) => rowsOf(await run(sql, values), sql),
 		isTransaction,
-		async queryIfOpen(sql, values) {
-			// A transaction on @libsql/client has that of the driver.
-			const driver = libsqlClient(Reflect.get(Object(Reflect.get(value, "session")), "tx"));
-			if (driver) return driver.queryIfOpen?.(sql, values);
-			// A synchronous driver throws here. A promise says nothing about the moment of the next statement.
-			if (!("run" in value && isInsideTransaction(() => value.run(sqlOf(probe, []))))) return undefined;
-			return rowsOf(await run(sql, values), sql);
-		},
+		queryIfOpen: async (sql, values) => driver()?.queryIfOpen?.(sql, values) ?? queryNow(sql, values),
+		queryNow,
 	};
 }

@@ -1,5 +1,5 @@
 import { can } from "../input.ts";
-import { type Connection, hasRows, rowsOf, withMarks } from "../stores/connection.ts";
+import { type Connection, hasRows, type Row, rowsOf, withMarks } from "../stores/connection.ts";
 import { isInside } from "../stores/database-error.ts";
 
 /** A database of better-sqlite3, of libsql's module of the same form, of node:sqlite or of bun:sqlite. */
@@ -52,15 +52,17 @@ function statementOf(db: SqliteDatabase, sql: string): SqliteStatement {
 /** better-sqlite3, node:sqlite, bun:sqlite and libsql. */
 export function synchronousSqlite(db: SqliteDatabase): Connection | undefined {
 	if (!can(db, "prepare")) return undefined;
-	const query: Connection["query"] = async (sql, values) => {
+	const run = (sql: string, values: readonly unknown[]): Row[] => {
 		const { text, args } = withMarks(sql, values);
 		const statement = statementOf(db, text);
 		return rowsOf(hasRows(sql) ? statement.all(...args) : statement.run(...args), sql);
 	};
+	const queryNow: Connection["queryNow"] = (sql, values) =>
+		isInsideTransaction(() => db.prepare(probe).run()) ? run(sql, values) : undefined;
 	return {
-		query,
+		query: async (sql, values) => run(sql, values),
 		isTransaction: () => db.inTransaction ?? db.isTransaction,
-		queryIfOpen: async (sql, values) =>
-			isInsideTransaction(() => db.prepare(probe).run()) ? query(sql, values) : undefined,
+		queryIfOpen: async (sql, values) => queryNow(sql, values),
+		queryNow,
 	};
 }

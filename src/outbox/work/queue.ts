@@ -10,7 +10,7 @@ import { headOf } from "./order.ts";
 import { follow } from "./read.ts";
 import { workText } from "./step.ts";
 import { nextWhileSuspended } from "./suspended.ts";
-import { endUnsent, write } from "./write.ts";
+import { endSuperseded, endUnsent, write } from "./write.ts";
 
 /** When a queue is due next, and what it waits for. Undefined if nothing is left in it. */
 export type Next = NextDue | undefined;
@@ -65,6 +65,7 @@ async function workTexts(context: QueueContext, signal: AbortSignal | undefined)
 		}
 		last = head;
 		due = undefined;
+		await endSuperseded(context, head);
 		if (!(await workText(context, head, texts, signal))) break;
 		if (texts.length > 1) continue;
 		// Mostly nothing else is due. If the text still waits, it may have been cancelled meanwhile.

@@ -4,7 +4,7 @@
 import { droppedAt, ifQuiet, isRestored, unsent, whileWaiting } from "../decide.ts";
 import type { Contact } from "../policy/contact.ts";
 import { policies, purposeOf } from "../policy/purpose.ts";
-import { isSuperseded } from "../supersede.ts";
+import { hasSuperseded, isSuperseded, supersededBy } from "../supersede.ts";
 import { type Change, type ContactFacts, changed, isUnfinished, type OpenText, type OutboxText } from "../text.ts";
 import type { QueueContext } from "./context.ts";
 
@@ -70,6 +70,21 @@ export async function endUnsent(context: QueueContext, texts: readonly OpenText[
 		if (change?.state && (await write(context, text, change))) isAny = true;
 	}
 	return isAny;
+}
+
+/**
+ * Cancels the text whose place another one takes, if the process that enqueued that one died before. It may be due later, or be one to
+ * another number.
+ */
+export async function endSuperseded(context: QueueContext, text: OutboxText): Promise<void> {
+	const named = text.state === "waiting" && text.progress.attempts === 0 ? supersededBy(text) : undefined;
+	const old = named && (await context.options.store.find(named.id));
+	if (!old || !isUnfinished(old.state) || old.progress.cancelRequested || !hasSuperseded(text, old)) return;
+	// A held one of the same contact is replaced.
+	if (old.state !== "waiting" && old.to === text.to) return;
+	const due = old.state === "waiting" ? { nextAt: context.options.now() } : {};
+	const change = old.state === "waiting" && !isRestored(old) ? unsent(old, "cancelled", "superseded") : due;
+	await write(context, old, { ...change, progress: { cancelRequested: true, superseded: true } });
 }
 
 /** The end of a text whose contact has opted out, or whose time has passed, or will have when the quiet hours end. */

@@ -59,7 +59,8 @@ export async function movesAVisit({ outbox, store, note, transaction }: Opened):
 	// While it is being sent nothing changes, and the transaction goes on.
 	await change("at four", "sending");
 	await transaction(async (tx) => {
-		const refused = outbox.enqueue({ ...note, id: "at five", supersedes: "at four" }, { tx });
+		// A synchronous transaction throws at once.
+		const refused = async () => outbox.enqueue({ ...note, id: "at five", supersedes: "at four" }, { tx });
 		await expect(refused).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field: "supersedes" });
 		await outbox.enqueue({ ...note, id: "beside" }, { tx });
 	});
@@ -75,18 +76,65 @@ export async function movesAVisit({ outbox, store, note, transaction }: Opened):
 		async (tx) => void (await outbox.enqueue({ ...note, id: "at six", supersedes: "at four" }, { tx })),
 	);
 	expect(await states("at four", "at six")).toEqual(["sent", "waiting"]);
+
+	// The contact's number is corrected, and changed back.
+	const corrected = { ...note, to: "+447700900102" };
+	await both(
+		(tx) => outbox.enqueue({ ...corrected, id: "at seven", supersedes: "at six" }, { tx }),
+		async () => expect(await states("at six", "at seven")).toEqual(["waiting", undefined]),
+	);
+	expect(await states("at six", "at seven")).toEqual(["superseded", "waiting"]);
+	await change("at seven", "held");
 	await transaction(async (tx) => {
-		const other = { ...note, to: "+447700900102", id: "at seven", supersedes: "at six" };
-		await expect(outbox.enqueue(other, { tx })).rejects.toMatchObject({ field: "supersedes" });
+		const { description } = await outbox.enqueue({ ...note, id: "at eight", supersedes: "at seven" }, { tx });
+		expect(description).toMatch(/may still arrive at the other number/);
 	});
-	expect(await states("at six", "at seven")).toEqual(["waiting", undefined]);
+	expect(await states("at seven", "at eight")).toEqual(["held", "waiting"]);
+	expect((await store.find("at seven"))?.progress.cancelRequested).toBe(true);
+
+	// An id that has ended is not enqueued again, and what it names stays. The transaction goes on.
+	await transaction(async (tx) => {
+		const back = async () => outbox.enqueue({ ...note, id: "at six", supersedes: "at eight" }, { tx });
+		await expect(back).rejects.toMatchObject({ field: "id", rule: expect.stringMatching(/each occasion/) });
+		const again = { ...note, id: "at six", supersedes: "none", priority: 3 };
+		expect(await outbox.enqueue(again, { tx })).toMatchObject({
+			reason: "superseded",
+			ignored: ["priority", "supersedes"],
+		});
+	});
+	expect(await states("at eight", "at six")).toEqual(["waiting", "superseded"]);
+
+	// A text of another agency is not meant unless it is named.
+	await add("of another", { agencyId: "agy_other" });
+	await transaction(async (tx) => {
+		const moved = { ...note, id: "at nine", supersedes: "of another" };
+		await expect(async () => outbox.enqueue(moved, { tx })).rejects.toMatchObject({
+			field: "supersedes",
+			rule: expect.stringMatching(/another agency/),
+		});
+	});
+	expect(await states("of another", "at nine")).toEqual(["waiting", undefined]);
+	await transaction(async (tx) => {
+		const supersedes = { id: "of another", agencyId: "agy_other" };
+		await outbox.enqueue({ ...note, id: "at nine", supersedes }, { tx });
+		// The first of these names one that is not there yet.
+		await outbox.enqueue({ ...note, id: "at 11", supersedes: "at 10" }, { tx });
+		await outbox.enqueue({ ...note, id: "at 10", supersedes: "at 11" }, { tx });
+	});
+	expect(await states("of another", "at nine", "at 11", "at 10")).toEqual([
+		"superseded",
+		"waiting",
+		"superseded",
+		"waiting",
+	]);
 
 	const many = Array.from({ length: 450 }, (_, at) => ({ ...note, id: `many ${at}`, body: `Text ${at} 👋` }));
 	await both(
 		async (tx) => {
-			const statuses = await outbox.enqueueMany([...many, { ...note, id: "at six" }], { tx });
-			expect(statuses.map(({ id }) => id)).toEqual([...many.map(({ id }) => id), "at six"]);
+			const statuses = await outbox.enqueueMany([...many, { ...note, id: "at nine" }], { tx });
+			expect(statuses.map(({ id }) => id)).toEqual([...many.map(({ id }) => id), "at nine"]);
 			expect(new Set(statuses.map(({ state }) => state))).toEqual(new Set(["waiting"]));
+			expect(statuses.flatMap(({ ignored }) => ignored)).toEqual(["supersedes"]);
 		},
 		async () => expect(await states("many 0", "many 449")).toEqual([undefined, undefined]),
 	);
@@ -94,7 +142,7 @@ export async function movesAVisit({ outbox, store, note, transaction }: Opened):
 	expect(found.map((row) => row?.body)).toEqual(many.map(({ body }) => body));
 	expect(found.every((row) => row?.state === "waiting" && row.nextAt === row.createdAt)).toBe(true);
 	await transaction(async (tx) => {
-		const other = outbox.enqueueMany([{ ...note, id: "many 3" }], { tx });
+		const other = async () => outbox.enqueueMany([{ ...note, id: "many 3" }], { tx });
 		await expect(other).rejects.toMatchObject({ field: "texts[0].id", operation: "enqueueMany" });
 	});
 	expect((await outbox.enqueueMany(many)).every(({ state }) => state === "waiting")).toBe(true);
