@@ -115,6 +115,12 @@ export function isForbidden(error: unknown): boolean {
 	return codeOf(error) === "42501";
 }
 
+/** The error of a table that was not created, because strangers could reach it. */
+export const refusedTable = "outbox: strangers could reach this table";
+export function isRefusedTable(error: unknown): boolean {
+	return layersOf(error).some(({ message }) => String(message).includes(refusedTable));
+}
+
 /** How PostgreSQL says that a statement can only run outside of a transaction. */
 export function isInTransactionBlock(error: unknown): boolean {
 	return codeOf(error) === "25001";

@@ -3,6 +3,7 @@
  * it waits a moment at a time, and an index of a table with texts is built beside the work.
  */
 import { isInTransactionBlock, isLockTimeout } from "./database-error.ts";
+import { createdUnreached, refuseOpenTable, refuseReached } from "./grants.ts";
 import { createMigration, lockMs, type Query, untilFree } from "./migration.ts";
 import type { Names } from "./names.ts";
 import { isOpen, open } from "./statements.ts";
@@ -80,7 +81,12 @@ const turnMs = 30_000;
 
 export async function migratePostgres(query: Query, names: Names): Promise<void> {
 	const { schema, texts, worker, workers, stops, queues, agencies, index } = names;
-	const { run, exists, create, missing } = createMigration(query, `select 1 as found where ${inSchema} is not null`);
+	const migration = createMigration(query, `select 1 as found where ${inSchema} is not null`);
+	const { run, exists, missing } = migration;
+	const create = (table: string, statement: string): Promise<void> =>
+		migration
+			.create(table, createdUnreached(table, statement))
+			.catch((error: unknown) => refuseOpenTable(run, names, error));
 
 	/** Runs one statement that gives up after a moment if a transaction holds the table, again and again. */
 	const briefly = (sql: string): Promise<unknown> =>
@@ -140,6 +146,7 @@ export async function migratePostgres(query: Query, names: Names): Promise<void>
 		}
 	}
 
+	await refuseReached(run, names);
 	if (schema !== "") {
 		const [found] = await run("select 1 as found where to_regnamespace($1) is not null", [schema.slice(0, -1)]);
 		const statement = `create schema if not exists ${schema.slice(0, -1)}`;
@@ -189,4 +196,5 @@ export async function migratePostgres(query: Query, names: Names): Promise<void>
 		});
 	// Last, because they are the sign of a table that is not converted yet.
 	for (const name of former) await run(`drop index concurrently if exists ${schema}${index}_${name}`);
+	await refuseReached(run, names);
 }

@@ -1,0 +1,101 @@
+/*
+ * Who else may use the tables on PostgreSQL. Some hosts grant each new table to the roles of a key that is public: Supabase shows all
+ * tables of the schema `public` to `anon` and `authenticated` by its REST API.
+ */
+import { refuse } from "../input.ts";
+import { isRefusedTable, refusedTable } from "./database-error.ts";
+import type { Query } from "./migration.ts";
+import type { Names } from "./names.ts";
+import { keysOf, tablesIn } from "./row-security.ts";
+
+/** Everybody, and the roles as which strangers come, each with the roles that it can take. */
+const strangers = `(select 'public' as stranger, 'public'::name as role, 0::oid as oid, false as is_member
+	union all select s.rolname, r.rolname, r.oid,
+		exists (select 1 from pg_auth_members m where m.roleid = r.oid and m.member = s.oid)
+	from pg_roles s join pg_roles r on pg_has_role(s.oid, r.oid, 'member') where s.rolname in ('anon', 'authenticated'))`;
+
+/** Whether a table is granted to a role itself, or some of its columns. */
+const granted = (role: string): string => `(exists (select 1 from aclexplode(o.relacl) g where g.grantee = ${role})
+	or exists (select 1 from pg_attribute a, aclexplode(a.attacl) g where a.attrelid = o.oid and g.grantee = ${role}))`;
+
+/** What strangers can reach of some tables, and of the sequences of their keys. */
+const reached = (tables: readonly string[]): string => {
+	const keys = keysOf(tables);
+	return `select s.stranger, quote_ident(s.role) as role, s.is_member, o.oid::regclass::text as object, o.relkind = 'S' as is_sequence,
+			${granted("s.oid")} as is_granted, ${granted("0")} as is_granted_to_all
+		from ${strangers} s, pg_class o
+		where (o.oid = any (${keys}) or o.oid in (select d.objid from pg_depend d join pg_class c on c.oid = d.objid and c.relkind = 'S'
+				where d.classid = 'pg_class'::regclass and d.refobjid = any (${keys})))
+			and has_schema_privilege(s.role, o.relnamespace, 'usage')
+			and case when o.relkind = 'S' then has_sequence_privilege(s.role, o.oid, 'usage, select, update')
+				else has_table_privilege(s.role, o.oid, 'select, insert, update, delete, truncate, references, trigger')
+					or has_any_column_privilege(s.role, o.oid, 'select, insert, update, references') end`;
+};
+
+/** Creates a table, or nothing if strangers could reach it. */
+export const createdUnreached = (table: string, create: string): string => `do $do$ begin
+	${create};
+	if exists (${reached([table])}) then
+		raise exception '${refusedTable}';
+	end if;
+end $do$`;
+
+/** What the role that migrates grants to strangers on each table that it creates. */
+const defaults = (schema: string): string => `select distinct d.defaclobjtype = 'S' as is_sequence,
+		coalesce('in schema ' || quote_ident(n.nspname) || ' ', '') as place,
+		case when g.grantee = 0 then 'public' else g.grantee::regrole::text end as role
+	from pg_default_acl d left join pg_namespace n on n.oid = d.defaclnamespace, aclexplode(d.defaclacl) g
+	where d.defaclrole = current_user::regrole and d.defaclobjtype in ('r', 'S')
+		and (d.defaclnamespace = 0 or n.nspname = ${schema === "" ? "current_schema()" : `lower('${schema.slice(0, -1)}')`})
+		and g.grantee in (select oid from ${strangers} s)
+	order by 1, 2, 3`;
+
+const isTrue = (value: unknown): boolean => value === true;
+const listed = (all: readonly unknown[]): string => [...new Set(all.map(String))].sort().join(", ");
+
+/** The statements after which no stranger reaches the tables. */
+function revokesOf(rows: readonly Record<string, unknown>[]): string[] {
+	const isStranger = (role: unknown): boolean => ["public", "anon", "authenticated"].includes(String(role));
+	const grants = rows.flatMap(({ role, object, is_sequence, is_granted, is_granted_to_all }) => [
+		...(isStranger(role) && isTrue(is_granted) ? [{ role, object, isSequence: isTrue(is_sequence) }] : []),
+		...(isTrue(is_granted_to_all) ? [{ role: "public", object, isSequence: isTrue(is_sequence) }] : []),
+	]);
+	const revokes = [false, true].flatMap((isSequence) => {
+		const some = grants.filter((each) => each.isSequence === isSequence);
+		const [objects, roles] = [listed(some.map(({ object }) => object)), listed(some.map(({ role }) => role))];
+		return some.length > 0 ? [`revoke all on ${isSequence ? "sequence" : "table"} ${objects} from ${roles}`] : [];
+	});
+	const memberships = rows.filter(
+		({ role, is_member, is_granted, is_granted_to_all }) =>
+			isTrue(is_member) && !isStranger(role) && (isTrue(is_granted) || !isTrue(is_granted_to_all)),
+	);
+	return [...revokes, ...new Set(memberships.map(({ role, stranger }) => `revoke ${role} from ${stranger}`))];
+}
+
+/** Refuses tables that strangers can reach, with the statements that close them. */
+export async function refuseReached(run: Query, names: Names): Promise<void> {
+	const rows = await run(reached(tablesIn(names)), []);
+	if (rows.length === 0) return;
+	const who = listed(rows.map(({ stranger }) => stranger));
+	const what = listed(rows.map(({ object }) => object));
+	refuseTable(names, `${what} can be read or changed by ${who}`, revokesOf(rows));
+}
+
+/** Says why a table was not created, or throws any other error. */
+export async function refuseOpenTable(run: Query, names: Names, error: unknown): Promise<never> {
+	if (!isRefusedTable(error)) throw error;
+	const rows = await run(defaults(names.schema), []);
+	const who = rows.length > 0 ? listed(rows.map(({ role }) => role)) : "public, anon or authenticated";
+	const revokes = rows.map(
+		({ place, is_sequence, role }) =>
+			`alter default privileges ${place}revoke all on ${isTrue(is_sequence) ? "sequences" : "tables"} from ${role}`,
+	);
+	return refuseTable(names, `a table that is created there could be read or changed by ${who}`, revokes);
+}
+
+function refuseTable({ schema, index }: Names, what: string, revokes: readonly string[]): never {
+	const run = revokes.length > 0 ? [`Run: ${revokes.join("; ")};`] : [];
+	const own = `Keep the tables in a schema of their own: postgresStore(pool, { table: "outbox.${index}" })`;
+	const how = schema === "" || run.length === 0 ? [...run, own] : run;
+	return refuse("table", `${what}. ${how.join(" Or: ")}`, "migrate");
+}
