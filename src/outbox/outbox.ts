@@ -50,6 +50,9 @@ import { endedByOptOut } from "./work/write.ts";
 export interface Outbox {
 	/**
 	 * Creates the tables, and brings older ones up to date. Does nothing when they are.
+	 *
+	 * @throws PartnerInvalidInput on PostgreSQL, if strangers can read or change the tables, or row level security hides rows from the
+	 * role. It has the statements that mend it
 	 * @example await outbox.migrate();
 	 */
 	migrate: () => Promise<void>;
@@ -88,7 +91,8 @@ export interface Outbox {
 	 *
 	 * Any number of processes may work on a store at once, with or without an engine.
 	 *
-	 * @throws an error of the store that does not pass by itself, such as a missing table, and any other one after an hour
+	 * @throws an error of the store that does not pass by itself, such as a missing table, and any other one after an hour.
+	 * PartnerInvalidInput if row level security hides rows from the role
 	 * @example
 	 * const signal = AbortSignal.timeout(50); // in a server: aborted by SIGTERM
 	 * await outbox.work({ signal });

@@ -95,7 +95,7 @@ export async function refuseOpenTable(run: Query, names: Names, error: unknown):
 
 function refuseTable({ schema, index }: Names, what: string, revokes: readonly string[]): never {
 	const run = revokes.length > 0 ? [`Run: ${revokes.join("; ")};`] : [];
-	const own = `Keep the tables in a schema of their own: postgresStore(pool, { table: "outbox.${index}" })`;
+	const own = `Keep the tables in a schema of their own: postgresStore(pool, { table: "messaging.${index}" })`;
 	const how = schema === "" || run.length === 0 ? [...run, own] : run;
 	return refuse("table", `${what}. ${how.join(" Or: ")}`, "migrate");
 }

@@ -3,8 +3,8 @@ import { fields, refuse } from "../input.ts";
 /** Options of {@link sqliteStore}, {@link postgresStore} and {@link mysqlStore}. */
 export interface StoreOptions {
 	/**
-	 * Name of the table of texts. The names of the other two begin with it. PostgreSQL takes a schema before it, and MySQL a
-	 * database, as `crm.outbox_text`.
+	 * Name of the table of texts. The names of the others begin with it. PostgreSQL takes a schema before it, and MySQL a
+	 * database, as `messaging.outbox_text`; `migrate` creates it. On PostgreSQL use one: some hosts show `public` to everybody.
 	 * @default "outbox_text"
 	 */
 	table?: string | undefined;

@@ -69,7 +69,7 @@ test("by default privileges strangers would reach the tables, so none is created
 	await owner.query(supabase);
 	const store = postgresStore(owner);
 	const { message, mend } = await refused(store);
-	expect(message).toMatch(/anon, authenticated.*"outbox\.outbox_text"/);
+	expect(message).toMatch(/anon, authenticated.*"messaging\.outbox_text"/);
 	// Nothing that is half done is open meanwhile.
 	expect((await owner.query("select 1 from pg_class where relname like 'outbox%'")).rows).toEqual([]);
 	await refused(store);
@@ -84,19 +84,19 @@ test("a private schema is the way on Supabase: all is there, and strangers see n
 	await owner.query(
 		"alter default privileges grant all on tables to anon; alter default privileges grant all on sequences to public",
 	);
-	const store = postgresStore(owner, { table: "outbox.outbox_text" });
+	const store = postgresStore(owner, { table: "messaging.outbox_text" });
 	await create(store);
 	await store.migrate();
 	expect(await store.join()).toBe(true);
 	const [lease] = await store.claim({ now: Date.now(), limit: 1, each: 1, leaseMs: 60_000, isReading: false });
 	expect(lease?.to).toBe(newText.to);
-	await expect(as("anon", "select * from outbox.outbox_text")).rejects.toMatchObject({ code: "42501" });
+	await expect(as("anon", "select * from messaging.outbox_text")).rejects.toMatchObject({ code: "42501" });
 	// Who opens the schema opens the tables.
-	await owner.query("grant usage on schema outbox to anon");
+	await owner.query("grant usage on schema messaging to anon");
 	const { mend } = await refused(store);
 	await owner.query(mend);
 	await store.migrate();
-	await expect(as("anon", "select * from outbox.outbox_text")).rejects.toMatchObject({ code: "42501" });
+	await expect(as("anon", "select * from messaging.outbox_text")).rejects.toMatchObject({ code: "42501" });
 });
 
 test("default privileges of no schema are found too, and those of public", async () => {
@@ -176,7 +176,7 @@ test("a trigger that grants each new table leaves none open", async () => {
 	const { message } = await refused(postgresStore(owner));
 	expect(message).toContain("in a schema of their own");
 	expect((await owner.query("select 1 from pg_class where relname like 'outbox%'")).rows).toEqual([]);
-	await create(postgresStore(owner, { table: "outbox.outbox_text" }));
+	await create(postgresStore(owner, { table: "messaging.outbox_text" }));
 });
 
 test("other roles may have any rights", async () => {
