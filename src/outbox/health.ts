@@ -1,7 +1,7 @@
 /*
  * How the outbox is, at a glance: three small statements, whatever the size of the table.
  */
-import type { ListedState, OutboxStore } from "./store.ts";
+import { allSends, type ListedState, type OutboxStore } from "./store.ts";
 import { type Suspension, suspensionFrom } from "./suspension.ts";
 import { isAlive } from "./waits-for.ts";
 
@@ -83,7 +83,7 @@ export async function healthOf(store: OutboxStore, now: number): Promise<OutboxH
 		oldestDueAt: counts.oldestDueAt === null ? null : new Date(counts.oldestDueAt),
 		pauses: [
 			...paused.map(({ agencyId, cause, reason, since, until }) => ({
-				agencyId: agencyId === "" ? null : agencyId,
+				agencyId: agencyId === "" || agencyId === allSends ? null : agencyId,
 				reason: cause ?? reason,
 				since: since === null ? null : new Date(since),
 				until: new Date(until),

@@ -35,6 +35,7 @@ import {
 } from "./supersede.ts";
 import { changed, isUnfinished, type NewText, type OutboxText, type Recipient, storableId } from "./text.ts";
 import { synchronousIn, type Transaction } from "./transaction.ts";
+import { createAccess } from "./work/access.ts";
 import { createGateway } from "./work/gateway.ts";
 import { throughOutages } from "./work/outage.ts";
 import { createPauses, type Pause } from "./work/pauses.ts";
@@ -287,7 +288,8 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	const options = checkedOptions(given);
 	const { client, store, engine, onSettled, onPaused, now } = options;
 	const tell = (pause: Pause) => void ignoringErrors(() => onPaused?.(pause));
-	const pauses = createPauses(tell, now, store);
+	const access = createAccess(client, store, now);
+	const pauses = createPauses(tell, now, store, access);
 	const leaseMs = Math.min(longestLeaseMs, Math.max(shortestLeaseMs, Math.floor(options.settleMs / 2)));
 	const optOuts = createOptOutReader(options.optOut);
 	const quiet = createQuietClock(options.quietHours);

@@ -105,12 +105,17 @@ export interface OutboxStore {
 	 * nothing is left in it.
 	 */
 	release: (lease: Lease, next?: NextDue) => Promise<void>;
-	/** Finds the pauses, of those agencies or of all of them; that of everybody has an empty `agencyId`. */
+	/** Finds the agencies that have texts, or had some. */
+	agencies: () => Promise<string[]>;
+	/** Finds the pauses; that of everybody has an empty `agencyId`, and that of everybody's sends {@link allSends}. */
 	paused: () => Promise<StoredPause[]>;
-	/** Pauses an agency, or everybody. Of two pauses the longer one counts, and the earlier `since`. */
+	/**
+	 * Pauses an agency, or everybody. Of two pauses the longer one counts, and the earlier `since`. Under {@link allSends} only what is
+	 * to be sent waits: until `resume`, `claim` and `save` do as if everybody were suspended.
+	 */
 	pause: (pause: StoredPause) => Promise<void>;
-	/** Ends a pause. */
-	resume: (agencyId: string) => Promise<void>;
+	/** Ends a pause. That of everybody's sends makes all queues due. */
+	resume: (agencyId: string, now: number) => Promise<void>;
 	/** Changes the end of a pause from `from` to `until`. Returns false if another worker has changed it. */
 	probe: (agencyId: string, from: number, until: number) => Promise<boolean>;
 	/**
@@ -263,9 +268,12 @@ export interface Lease extends Recipient {
 	isSuspended: boolean;
 }
 
+/** In place of an agency: the sends of everybody, while everything can still be read. */
+export const allSends = "*";
+
 /** Why the texts of an agency wait, for every worker and after a restart. */
 export interface StoredPause {
-	/** The agency; empty for everybody. */
+	/** The agency; empty for everybody, and `*` for everybody's sends. */
 	agencyId: string;
 	/** When the next attempt for one queue is due, in milliseconds. */
 	until: number;

@@ -2,7 +2,7 @@
  * What an unfinished text waits for, in a sentence for a support desk.
  */
 import { isInDoubt, onOwnHeldOf } from "./decide.ts";
-import type { StoredPause, StoredSuspension, StoredWorker } from "./store.ts";
+import { allSends, type StoredPause, type StoredSuspension, type StoredWorker } from "./store.ts";
 import { suspensionOf } from "./suspension.ts";
 import type { OutboxReason, OutboxText } from "./text.ts";
 
@@ -80,7 +80,8 @@ function firstCause(text: OutboxText, situation: Situation): WaitsFor {
 	const { state, reason, progress, agencyId } = text;
 	const { head, suspensions, pauses, workers, now } = situation;
 	const nextAt = Math.max(text.nextAt ?? 0, text.readyAt);
-	const pause = pauses.find((each) => each.agencyId === "") ?? pauses.find((each) => each.agencyId === agencyId);
+	const concerned = ["", agencyId, ...(state === "waiting" ? [allSends] : [])];
+	const pause = concerned.map((name) => pauses.find((each) => each.agencyId === name)).find(Boolean);
 	if (state === "held") return cause("consent", [heldSentence(text), ...(pause ? [pausedIn(pause)] : [])].join(" "));
 	if (state === "sending") {
 		const sentence = ["Is being sent; the result is not known yet.", ...(pause ? [pausedIn(pause)] : [])].join(" ");
@@ -166,7 +167,7 @@ function withoutWorker([last]: readonly StoredWorker[], now: number): string {
 /** Why texts are paused. */
 const causes: Readonly<Record<string, string>> = {
 	key: "the service refuses the API key, or no key can be had",
-	forbidden: "the service refuses the key for this agency: it lacks a scope, or the agency is not linked",
+	forbidden: "the service refuses the key for this agency: the agency is not linked, or the key lacks a scope",
 	rate_limited: "the service takes no more requests for now (429)",
 	unreachable: "the service cannot be reached",
 	gateway: "something in front of the service, such as a firewall, refuses requests",
@@ -177,14 +178,20 @@ const causes: Readonly<Record<string, string>> = {
 	hook_failed: "a check of the application before sending fails",
 };
 
+/** What a 403 means for everybody. */
+const refusals: ReadonlyMap<string, string> = new Map([
+	[allSends, "the key lacks the scope messages:write. Messages are still read"],
+	["", "the key lacks the scope conversations:read, belongs to another integration, or its integration is gone"],
+]);
+
 /** Why texts are paused: the cause, or the kind of call that fails in a pause of an earlier version. */
 export function causeIn(reason: string): string {
 	return causes[reason] ?? `calls of the kind "${reason}" fail`;
 }
 
 function pausedIn({ agencyId, cause: name, reason, until, since }: StoredPause): string {
-	const what = agencyId === "" ? "All texts are paused" : "The agency's texts are paused";
-	const why = causeIn(name ?? reason);
+	const what = agencyId === "" || agencyId === allSends ? "All texts are paused" : "The agency's texts are paused";
+	const why = (name === "forbidden" && refusals.get(agencyId)) || causeIn(name ?? reason);
 	const from = since === null ? "" : ` since ${shown(since)}`;
 	return `${what}${from}: ${why}. The next try is at ${shown(until)}.`;
 }

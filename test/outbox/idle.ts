@@ -121,6 +121,14 @@ async function restoredTomorrow({ outbox, text, ago, inHours }: IdleWorld) {
 	return found;
 }
 
+/** The key may read and not send, with texts to both agencies. */
+async function readOnly({ sandbox, second, text, pass, told }: IdleWorld): Promise<void> {
+	sandbox.keys.setScopes(sandbox.integration.apiKey, ["conversations:read"]);
+	for (let at = 0; at < 6; at++) await text(`c-${at}`, at % 2 === 0 ? undefined : second);
+	await pass(5);
+	expect(told).toContain("forbidden");
+}
+
 const quietHours = { from: "20:00", to: "08:00", timeZone: "UTC" };
 
 export const situations: Situation[] = [
@@ -159,10 +167,11 @@ export const situations: Situation[] = [
 	{
 		title: "everybody is paused, and two agencies too",
 		arrange: async (world) => {
+			const third = world.sandbox.link({ name: "Third" });
+			await world.text("sent", third);
 			world.second.unlink();
 			await world.text("c", world.second);
 			await unlinked(world);
-			const third = world.sandbox.link({ name: "Third" });
 			await outage({ ...world, second: third });
 		},
 	},
@@ -173,6 +182,29 @@ export const situations: Situation[] = [
 			await outage(world);
 			const other = createOutbox(world.all);
 			await other.drain();
+		},
+	},
+	{ title: "the key may not send, so that everybody's sends are paused", arrange: readOnly },
+	{
+		title: "everybody's sends are paused, and an agency and everybody too",
+		arrange: async (world) => {
+			await world.text("sent", world.second);
+			await world.pass(1);
+			await readOnly(world);
+			await unlinked(world);
+			world.network.isAway = true;
+			await world.pass(150);
+			expect(world.told).toContain("unreachable");
+			world.network.isAway = false;
+		},
+	},
+	{
+		title: "everybody's sends are paused, an agency is suspended, and a text of a backup was cancelled",
+		arrange: async (world) => {
+			await readOnly(world);
+			await restoredTomorrow(world);
+			await world.outbox.suspend({ agencyId: world.second.id, reason: "Stop" });
+			await world.transaction((tx) => world.outbox.cancel("old", { tx }));
 		},
 	},
 	{

@@ -62,6 +62,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 	const pauses = new Map<string, StoredPause>();
 	const suspensions = new Map<string, StoredSuspension>();
 	const isSuspended = (agencyId: string) => suspensions.has("") || suspensions.has(agencyId);
+	const areSendsPaused = () => pauses.has("*");
 	const workers = new Map<string, Pick<StoredWorker, "id" | "version" | "isDrain"> & { began: number; seen: number }>();
 	let isSettledUsed = false;
 	const copies = (keep: (row: OutboxText) => boolean): OutboxText[] => structuredClone([...rows.values()].filter(keep));
@@ -198,7 +199,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		async save(text, { unlessStopped = false, lease, leaseMs = 0 } = {}) {
 			const [, queue] = (lease && find(lease)) ?? [];
 			if (lease && !queue) return false;
-			if (lease && isSuspended(text.agencyId)) return false;
+			if (lease && (isSuspended(text.agencyId) || areSendsPaused())) return false;
 			if (rows.get(text.id)?.version !== text.version) return false;
 			if (unlessStopped && isStopped(text)) return false;
 			const { isStopped: _, ...row } = text as OpenText;
@@ -249,7 +250,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			if (probing === undefined && pauses.has("")) return [];
 			const mayBe = ({ agencyId, band, dueAt, leasedUntil }: Queue): boolean => {
 				if (dueAt > now || leasedUntil > clock() || without.includes(agencyId)) return false;
-				const isIdle = isSuspended(agencyId);
+				const isIdle = isSuspended(agencyId) || (areSendsPaused() && probing === undefined);
 				const isOwnPause = probing === "" && (pauses.get(agencyId)?.until ?? 0) > now;
 				if (probing !== undefined)
 					return !isOwnPause && (probing === "" || probing === agencyId) && (band === 3 || !isIdle);
@@ -265,7 +266,8 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 				if (leases.length === limit || ofAgency === each) continue;
 				Object.assign(queue, { token: crypto.randomUUID(), leasedUntil: clock() + leaseMs });
 				servedAt.set(queue.agencyId, ++tick);
-				leases.push({ ...queue, isSuspended: isSuspended(queue.agencyId) });
+				const isRead = isSuspended(queue.agencyId) || (areSendsPaused() && probing === undefined);
+				leases.push({ ...queue, isSuspended: isRead });
 			}
 			return leases;
 		},
@@ -302,7 +304,13 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			const until = isLonger ? Math.max(known.until, pause.until) : pause.until;
 			pauses.set(pause.agencyId, { ...pause, until, failures, since: known?.since ?? pause.since });
 		},
-		async resume(agencyId) {
+		agencies: async () => [...new Set([...rows.values()].map(({ agencyId }) => agencyId))],
+		async resume(agencyId, now) {
+			if (agencyId === "*" && pauses.has("*"))
+				for (const queue of queues.values()) {
+					queue.dueAt = Math.min(queue.dueAt, now);
+					queue.revision++;
+				}
 			pauses.delete(agencyId);
 		},
 		async probe(agencyId, from, until) {
@@ -351,7 +359,8 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			const wasTried = ({ reason, progress }: OutboxText): boolean =>
 				reason !== "quiet_hours" && (progress.attempts + progress.failures > 0 || unsettled.includes(String(reason)));
 			const isRepeat = ({ progress }: OutboxText): boolean => progress.attempts > 1;
-			const isTurn = (row: OutboxText): boolean => arrived.has(row.id) || (queues.get(nameOf(row))?.dueAt ?? 0) <= now;
+			const isTurn = (row: OutboxText): boolean =>
+				areSendsPaused() || arrived.has(row.id) || (queues.get(nameOf(row))?.dueAt ?? 0) <= now;
 			const isLate = (row: OutboxText): boolean => {
 				if (row.state === "sending") return isRepeat(row) || row.since <= now - 2 * 60_000;
 				if (row.state !== "waiting") return false;

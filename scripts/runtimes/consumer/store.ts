@@ -128,6 +128,7 @@ export function objectStore(): OutboxStore {
 		async release(lease) {
 			if (leases.get(nameOf(lease))?.token === lease.token) leases.delete(nameOf(lease));
 		},
+		agencies: async () => [...new Set([...rows.values()].map(({ agencyId }) => agencyId))],
 		paused: async () => [...pauses.values()],
 		pause: async (pause) => void pauses.set(pause.agencyId, pause),
 		resume: async (agencyId) => void pauses.delete(agencyId),

@@ -22,6 +22,7 @@ import {
 	insertedColumns,
 	isClaimable,
 	isFreeToSend,
+	isOnlyRead,
 	marks,
 	open,
 	rowsOfMarks,
@@ -162,8 +163,7 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 				where q.agency_id = a.agency_id and band = ${band} and due_at <= $1 and ${isFree} limit 1) is not null`;
 			const isHealthy = `and failures = 0
 				and not exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.failures > 0)`;
-			const isSuspended = `(a.suspended_since is not null
-				or exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.suspended_since is not null))`;
+			const isSuspended = isOnlyRead(what, agencies);
 			return `select agency_id, served_at, case when ${isSuspended} then 1 else 0 end as is_suspended from ${agencies} a
 				where agency_id <> '' ${what === "probe" ? "" : isHealthy} ${without > 0 ? `and agency_id not in (${marks(without, 2)})` : ""}
 					${what === "probe" ? "and (failures = 0 or paused_until <= $1)" : ""}
@@ -194,6 +194,7 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 
 		addAgencies: (count) =>
 			`insert into ${agencies} (agency_id) values ${rowsOfMarks(count, 1)} on duplicate key update agency_id = values(agency_id)`,
+		agencies: `select agency_id from ${agencies} where agency_id not in ('', '*')`,
 		paused: `select agency_id, paused_until, failures, reason, cause, since from ${agencies} where failures > 0`,
 		// MySQL sets one column after the other, and the first ones depend on the failures.
 		pause: `update ${agencies} set since = if(failures = 0, $6, since), paused_until = if(failures >= $2, greatest(paused_until, $1), $1),

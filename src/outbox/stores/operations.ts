@@ -1,7 +1,7 @@
 /*
  * What people ask of a store, and tell it: suspensions, workers and their signs of life, and what is not finished.
  */
-import type { ListedState, OutboxStore, StoredSuspension, StoredWait } from "../store.ts";
+import { allSends, type ListedState, type OutboxStore, type StoredSuspension, type StoredWait } from "../store.ts";
 import type { Row, Value } from "./connection.ts";
 import { textFrom } from "./rows.ts";
 import { keptBack, type Statements } from "./statements.ts";
@@ -9,7 +9,7 @@ import type { Sweeps } from "./sweep.ts";
 
 type Operations = Pick<
 	OutboxStore,
-	"suspend" | "endSuspension" | "suspended" | "beat" | "leave" | "workers" | "counts" | "list"
+	"resume" | "suspend" | "endSuspension" | "suspended" | "beat" | "leave" | "workers" | "counts" | "list"
 >;
 
 interface Run extends Pick<Sweeps, "changeQueues"> {
@@ -36,6 +36,11 @@ export function createOperations(statements: Statements, { query, change, change
 	/** Workers that have begun here. Only the first sign of life of each looks for silent ones. */
 	const begun = new Set<string>();
 	return {
+		async resume(agencyId, now) {
+			const isEnded = (await change(statements.resume, [agencyId])) > 0;
+			// While they were paused, their workers put the queues off.
+			if (isEnded && agencyId === allSends) await changeQueues(statements.wakeAgency, [Math.floor(now), ""]);
+		},
 		async suspend({ agencyId, reason, by, since }) {
 			// Not known from before, because a switch that does nothing is worse than a statement more.
 			await query(statements.addAgencies(1), [agencyId]);

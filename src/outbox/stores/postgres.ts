@@ -20,6 +20,7 @@ import {
 	insertedColumns,
 	isClaimable,
 	isFreeToSend,
+	isOnlyRead,
 	isOpen,
 	marks,
 	open,
@@ -136,8 +137,7 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names, 
 			where q.agency_id = a.agency_id and band = ${band} and due_at <= $1 and ${isFree})`;
 		const isHealthy = `and failures = 0
 			and not exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.failures > 0)`;
-		const isSuspended = `(a.suspended_since is not null
-			or exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.suspended_since is not null))`;
+		const isSuspended = isOnlyRead(what, agencies);
 		return `select agency_id, served_at, case when ${isSuspended} then 1 else 0 end as is_suspended from ${agencies} a
 			where agency_id <> '' ${what === "probe" ? "" : isHealthy} ${without > 0 ? `and agency_id not in (${marks(without, 2)})` : ""}
 				${what === "probe" ? "and (failures = 0 or paused_until <= $1)" : ""}
@@ -165,6 +165,7 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names, 
 		where id = $1 and token = $2 returning 1 as one`,
 
 	addAgencies: (count) => `insert into ${agencies} (agency_id) values ${rowsOfMarks(count, 1)} on conflict do nothing`,
+	agencies: `select agency_id from ${agencies} where agency_id not in ('', '*')`,
 	paused: `select agency_id, paused_until, failures, reason, cause, since from ${agencies} where failures > 0`,
 	pause: `update ${agencies} set paused_until = case when failures >= $2 then greatest(paused_until, $1) else $1 end,
 			failures = greatest(failures, $2), reason = $3, cause = $5,

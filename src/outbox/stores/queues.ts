@@ -8,7 +8,7 @@ import { bandsOf, type Statements, type Turns } from "./statements.ts";
 
 type Queues = Pick<
 	OutboxStore,
-	"join" | "claim" | "watched" | "renew" | "release" | "paused" | "pause" | "resume" | "probe"
+	"join" | "claim" | "watched" | "renew" | "release" | "agencies" | "paused" | "pause" | "probe"
 >;
 
 interface Run {
@@ -212,6 +212,7 @@ export function createQueues(statements: Statements, { query, change, readopt }:
 			const { at = 0, band: nextBand = band } = next ?? {};
 			await change(statements.release, [...values, nextBand, Math.ceil(at)]);
 		},
+		agencies: async () => (await query(statements.agencies, [])).map(({ agency_id }) => String(agency_id)),
 		paused: async () =>
 			(await query(statements.paused, [])).map(
 				({ agency_id, paused_until, failures, reason, cause, since }): StoredPause => ({
@@ -227,9 +228,6 @@ export function createQueues(statements: Statements, { query, change, readopt }:
 			await addAgencies([agencyId]);
 			const began = since === null ? null : Math.floor(since);
 			await change(statements.pause, [Math.ceil(until), failures, reason, agencyId, cause, began]);
-		},
-		async resume(agencyId) {
-			await change(statements.resume, [agencyId]);
 		},
 		probe: async (agencyId, from, until) => (await change(statements.probe, [Math.ceil(until), agencyId, from])) > 0,
 	};

@@ -1,5 +1,5 @@
 import type { Awaitable } from "../awaitable.ts";
-import type { Band, ListedState, Superseded } from "../store.ts";
+import { allSends, type Band, type ListedState, type Superseded } from "../store.ts";
 import { type OutboxReason, unfinished } from "../text.ts";
 import type { Row, Value } from "./connection.ts";
 
@@ -191,6 +191,7 @@ export interface Statements {
 
 	/** agencies */
 	addAgencies: (count: number) => string;
+	agencies: string;
 	paused: string;
 	/** until, failures, reason, agency, cause, since */
 	pause: string;
@@ -334,7 +335,8 @@ export function countsOf(
 	);
 	// Behind a text that is held or waits for later, the queue is due when that one is. One that has just arrived is in none.
 	const dueAt = `(select q.due_at from ${queues} q where q.recipient = t.recipient and q.agency_id = t.agency_id)`;
-	const isTurn = `(t.arrived = 1 or coalesce(${dueAt}, 0) <= $1)`;
+	// While everybody's sends are paused, queues are due when something in them is to be read.
+	const isTurn = `(t.arrived = 1 or coalesce(${dueAt}, 0) <= $1 or ${areSendsPaused(agencies)})`;
 	const now = "state = 'waiting' and next_at <= $1";
 	const later = "state = 'waiting' and next_at > $1";
 	// One that is tried again is late since it was first due, also at the moment of a try.
@@ -353,7 +355,7 @@ export function countsOf(
 	].map(
 		([name, found = "", fits, from], at) =>
 			`select '${name}' as state, count(*) as count, min(${from}) as oldest, '' as agency_id
-			from (${some(found)}) as q${7 + at} where ${fits} and ${isFreeToSend(`q${7 + at}`, agencies)}`,
+			from (${some(found)}) as q${7 + at} where ${fits} and ${isNotSuspended(`q${7 + at}`, agencies)}`,
 	);
 	const kept = [now, later].map(
 		(found, at) =>
@@ -363,7 +365,23 @@ export function countsOf(
 	return [...states, ...late, ...kept].join(" union all ");
 }
 
-/** That neither the agency of the text that is changed nor everything is suspended. */
-export function isFreeToSend(texts: string, agencies: string): string {
+/** That neither the agency of a text nor everybody is suspended. */
+function isNotSuspended(texts: string, agencies: string): string {
 	return `not exists (select 1 from ${agencies} a where a.agency_id in ('', ${texts}.agency_id) and a.suspended_since is not null)`;
+}
+
+/** That a text that is changed may be sent: nothing is suspended, and the sends of everybody are not paused. */
+export function isFreeToSend(texts: string, agencies: string): string {
+	return `${isNotSuspended(texts, agencies)} and not ${areSendsPaused(agencies)}`;
+}
+
+/** Whether the sends of everybody are paused. */
+export function areSendsPaused(agencies: string): string {
+	return `exists (select 1 from ${agencies} sends where sends.agency_id = '${allSends}' and sends.failures > 0)`;
+}
+
+/** Whether what is due of the agency `a` is only to be read. A worker that tries again does so by sending. */
+export function isOnlyRead(what: Turns, agencies: string): string {
+	const everybody = `exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.suspended_since is not null)`;
+	return `(a.suspended_since is not null or ${everybody} ${what === "probe" ? "" : `or ${areSendsPaused(agencies)}`})`;
 }

@@ -232,7 +232,7 @@ export const claimChecks: Check[] = [
 			await store.release(lease, { at: noon, band: 1 });
 			await store.pause({ agencyId, until: noon + 20, failures: 2, since: noon + 10, ...why });
 			equal("paused after a longer pause", await store.paused(), [{ ...first, until: noon + 20, failures: 2 }]);
-			await store.resume(agencyId);
+			await store.resume(agencyId, noon);
 			equal("paused after resume", await store.paused(), []);
 			await store.pause({ agencyId: "", until: noon + 10, failures: 3, reason: "key", cause: "key", since: noon + 20 });
 			like("since of a new pause", await store.paused(), [{ since: noon + 20 }]);

@@ -68,6 +68,7 @@ const methods = Object.keys({
 	release: true,
 	paused: true,
 	pause: true,
+	agencies: true,
 	resume: true,
 	probe: true,
 	suspend: true,

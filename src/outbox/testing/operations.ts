@@ -26,6 +26,28 @@ async function releaseAll(store: OutboxStore, leases: readonly Lease[], at = noo
 
 export const operationChecks: Check[] = [
 	{
+		title: "a pause of everybody's sends leaves everything to be read, and resume makes it due",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("x", otherAgency));
+			equal("agencies", (await store.agencies()).sort(), [recipient.agencyId, otherAgency.agencyId].sort());
+			const [lease] = await claim(store, { limit: 1 });
+			if (!lease) throw new Error("claim: expected a lease");
+			const why = { reason: "send", cause: "forbidden", since: noon };
+			await store.pause({ agencyId: "*", until: noon, failures: 1, ...why });
+			equal("agencies with such a pause", (await store.agencies()).length, 2);
+			const id = lease.agencyId === recipient.agencyId ? "a" : "x";
+			equal("save with a lease", await begin(store, id, lease), false);
+			await store.release(lease, { at: noon, band: 1 });
+			equal("claim", await claim(store), []);
+			const reads = await claim(store, { isReading: true });
+			equal("leases of a claim of reads", [reads.length, reads.every(({ isSuspended }) => isSuspended)], [2, true]);
+			for (const each of reads) await store.release(each, { at: noon + 3_600_000, band: 1 });
+			equal("texts that are due", (await store.counts(noon, 10)).due, 2);
+			await store.resume("*", noon);
+			equal("leases of a claim after resume", (await claim(store)).length, 2);
+		},
+	},
+	{
 		title: "a suspended agency is claimed for reads alone, until endSuspension makes its queues due",
 		async run(given) {
 			const store = await given(textOf("a"), textOf("x", otherAgency));
@@ -110,7 +132,7 @@ export const operationChecks: Check[] = [
 			await store.pause({ agencyId, until: noon, failures: 1, reason: "send", cause: null, since: null });
 			await store.suspend({ agencyId, reason: "One", by: null, since: noon });
 			equal("claim of reads while it is paused too", await claim(store, { isReading: true }), []);
-			await store.resume(agencyId);
+			await store.resume(agencyId, noon);
 			equal("claim after the pause", await claim(store), []);
 			like("suspended after the pause", await store.suspended(), [{ agencyId }]);
 			await store.pause({ agencyId, until: noon, failures: 1, reason: "send", cause: null, since: null });

@@ -1,12 +1,14 @@
 import type { PartnerError } from "messaging-conversations";
-import type { OutboxStore, StoredPause } from "../store.ts";
+import { allSends, type OutboxStore, type StoredPause } from "../store.ts";
 import type { Suspension } from "../suspension.ts";
 import type { Recipient } from "../text.ts";
+import { type Access, isExplained } from "./access.ts";
 
 /**
  * Why texts are not sent for the moment.
  * - `key`: the API key is wrong, revoked or absent
- * - `forbidden`: the key lacks a scope, or the agency is not linked
+ * - `forbidden`: the agency is not linked; without an `agencyId` the key lacks a scope, belongs to another integration, or its
+ *   integration is gone
  * - `rate_limited`: a 429
  * - `unreachable`: the service was not reached
  * - `gateway`: something in front of the service, such as a firewall, refuses what the outbox sends
@@ -74,6 +76,10 @@ export interface Pauses {
 	cleared: (id: string) => void;
 	/** Returns the time until which an agency's texts wait, as far as this process knows. */
 	pausedUntil: (agencyId: string) => number;
+	/** Whether the refusal that made a pause holds still, as `me.get` says. Then the pause goes on, and nothing is tried. */
+	isForbidden: (pause: StoredPause) => Promise<boolean>;
+	/** Takes in that a pause is over. */
+	allowed: (agencyId: string) => void;
 	/** Takes in a pause whose end in the store is over, for one queue to try. Whatever this process knows of other pauses is older. */
 	resumed: (pause: StoredPause) => void;
 	/** Takes in that the store knows no pause of these agencies, nor of everybody. */
@@ -108,6 +114,7 @@ export function createPauses(
 	tell: (pause: Pause) => void,
 	now: () => number,
 	store: Pick<OutboxStore, "pause" | "resume">,
+	access: Access,
 ): Pauses {
 	const scopes = new Map<string, Scope>();
 	/** What was reported of each text. */
@@ -135,12 +142,37 @@ export function createPauses(
 		const { until, times: failures } = scope;
 		await store.pause({ agencyId, until, failures, reason: operation, cause, since: now() });
 	};
+	/** Whether a refusal was reported since `me.get` last answered. */
+	let isUnansweredTold = false;
+	/**
+	 * Pauses whatever a 403 concerns, and reports each fact once. Returns the time of the next try. While it is not known whom it
+	 * concerns, each agency waits for itself. It is not reported within the minute in which that will be known, and for one agency if
+	 * `me.get` fails.
+	 */
+	async function forbid(operation: "read" | "send", agencyId: string, error?: PartnerError): Promise<number> {
+		const refused = await access.refused(operation, agencyId);
+		const whose = refused === "everybody" ? "" : refused === "sends" ? allSends : agencyId;
+		const scope = scopeOf(nameOf(operation, whose));
+		pause(scope);
+		if (isExplained(refused)) scope.until = Math.max(now() + 1, access.askedAgainAt());
+		const isTold = refused === "stale" || (refused === "unanswered" && isUnansweredTold);
+		if (!scope.reported.has("forbidden") && !isTold) {
+			scope.reported.add("forbidden");
+			const concerned = whose === agencyId && agencyId !== "" ? { agencyId } : {};
+			tell({ reason: "forbidden", ...(error && { error }), ...concerned, retryAt: new Date(scope.until) });
+		}
+		if (refused !== "stale") isUnansweredTold = refused === "unanswered";
+		await keep(nameOf(operation, whose), scope, "forbidden");
+		return scope.until;
+	}
 	return {
 		async met(error, { id, agencyId, to }, waitMs) {
 			const at = now();
 			if (error._tag === "PartnerConflict") return at + waitMs;
 			const { reason, extent } = concernedBy(error);
 			const operation = error.operation === "messages.send" ? "send" : "read";
+			if (reason === "forbidden")
+				return Math.max(await forbid(operation, agencyId, error), at + Math.min(longestPauseMs, waitMs));
 			// A bad key fails reads and sends alike.
 			const isKey = reason === "key";
 			const name = nameOf(isKey ? "key" : operation, extent === "client" ? undefined : agencyId);
@@ -205,13 +237,28 @@ export function createPauses(
 				// A contact whose last failure is old does not keep a pause open, because its text may be cancelled.
 				if (scope.until || [...scope.failing.values()].every((at) => now() - at > hourMs)) {
 					scopes.delete(name);
-					if (scope.isStored) await store.resume(name.split(" ")[1] ?? "");
+					if (scope.isStored) await store.resume(name.split(" ")[1] ?? "", now());
 				}
 			}
 		},
 		pausedUntil(agencyId) {
 			const all = pausing.flatMap((each) => [nameOf(each), nameOf(each, agencyId)]);
 			return Math.max(...all.map((name) => scopes.get(name)?.until ?? 0));
+		},
+		async isForbidden({ agencyId, reason, cause }) {
+			if (cause !== "forbidden") return false;
+			const operation = reason === "send" ? "send" : "read";
+			const isSends = agencyId === allSends;
+			const refused = await access.refused(operation, isSends ? "" : agencyId);
+			// Nothing is tried while everybody's sends are paused, so that only a clear answer ends that.
+			if (!isExplained(refused)) return isSends && !(await access.maySend());
+			await forbid(operation, isSends ? "" : agencyId);
+			// It was a part of what concerns everybody.
+			if (!isSends && agencyId !== "" && refused !== "agency") await store.resume(agencyId, now());
+			return true;
+		},
+		allowed: (agencyId) => {
+			for (const each of pausing) scopes.delete(nameOf(each, agencyId));
 		},
 		resumed({ agencyId, until, failures, reason }) {
 			for (const each of pausing) {

@@ -4,7 +4,7 @@
  */
 import { isRestored, lastMoment } from "../decide.ts";
 import type { CheckedOptions } from "../options.ts";
-import { bandOf, type NextDue, type StoredSuspension } from "../store.ts";
+import { allSends, bandOf, type NextDue, type OutboxStore, type StoredSuspension } from "../store.ts";
 import { suspensionOf } from "../suspension.ts";
 import type { Recipient } from "../text.ts";
 import type { Pause } from "./pauses.ts";
@@ -34,6 +34,12 @@ export function createSuspensionReports(
 	};
 }
 
+/** Whether nothing of an agency is to be sent: a person has suspended it, or the key may not send. */
+async function isStopped(store: OutboxStore, agencyId: string): Promise<boolean> {
+	if (suspensionOf(agencyId, await store.suspended())) return true;
+	return (await store.paused()).some((pause) => pause.agencyId === allSends);
+}
+
 /** A queue of an agency that is suspended is looked at again after this time, even if nothing in it is due. */
 const longestMs = 3_600_000;
 
@@ -51,7 +57,7 @@ export async function nextWhileSuspended(
 	const [head] = texts;
 	const waiting = texts.filter(({ state }) => state === "waiting");
 	const [first] = waiting;
-	if (!head || !first || !suspensionOf(recipient.agencyId, await store.suspended())) return undefined;
+	if (!head || !first || !(await isStopped(store, recipient.agencyId))) return undefined;
 	if (head !== first && (head.nextAt ?? 0) <= at) return { at, band: bandOf(head.state, head.priority) };
 	const next = await store.nextOf(recipient, at);
 	// What was restored from a backup only ends after a read, once the suspension has ended.

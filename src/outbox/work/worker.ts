@@ -1,7 +1,7 @@
 import { version } from "../../../package.json";
 import { sleep } from "../../shared/sleep.ts";
 import type { OutboxEngine } from "../engines/engine.ts";
-import type { Lease, OutboxStore, StoredPause, StoredSuspension } from "../store.ts";
+import { allSends, type Lease, type OutboxStore, type StoredPause, type StoredSuspension } from "../store.ts";
 import type { Pauses } from "./pauses.ts";
 import type { Next } from "./queue.ts";
 
@@ -119,8 +119,11 @@ export function createLoop({ store, step, now, concurrency, leaseMs, suspended }
 			try {
 				const { next, isChanged } = await step(lease, signal);
 				await store.release(lease, signal?.aborted ? next : unlessIdle(lease, next, isChanged));
-				// The pause neither ended nor grew, because the step made no request of its kind.
-				if (probed) await store.probe(probed.agencyId, probed.until, now());
+				// If the step made no request of its kind, the pause neither ended nor grew.
+				if (probed) {
+					const until = Math.max(now(), pauses.pausedUntil(probed.agencyId));
+					await store.probe(probed.agencyId, probed.until, until);
+				}
 				if (probed || (next && next.at <= now())) hasNews = true;
 			} catch (error) {
 				failure ??= { error };
@@ -190,9 +193,14 @@ export function createLoop({ store, step, now, concurrency, leaseMs, suspended }
 			probedAt = performance.now();
 			suspended(await store.suspended());
 			const paused = await store.paused();
+			await probeSends(
+				paused.find(({ agencyId }) => agencyId === allSends),
+				at,
+			);
 			const everybody = paused.find(({ agencyId }) => agencyId === "");
 			for (const pause of everybody ? [everybody] : paused) {
-				if (pause.until > at || running.size >= concurrency) continue;
+				if (pause.until > at || running.size >= concurrency || pause.agencyId === allSends) continue;
+				if (await pauses.isForbidden(pause)) continue;
 				const { agencyId: probing } = pause;
 				const options = { now: at, limit: 1, each: 1, leaseMs, isReading: false, probing };
 				const [lease] = await store.claim(options);
@@ -201,11 +209,21 @@ export function createLoop({ store, step, now, concurrency, leaseMs, suspended }
 				if (await store.probe(probing, pause.until, until)) {
 					// What this process knows of the agency may be older than what the store has just said.
 					const own = paused.find(({ agencyId }) => agencyId === lease.agencyId);
-					if (!own) pauses.ended([lease.agencyId]);
 					for (const each of own ? [pause, own] : [pause]) pauses.resumed({ ...each, until: 1 });
+					if (!own) pauses.ended([lease.agencyId]);
 					start(lease, { ...pause, until });
 				} else await store.release(lease, { at, band: lease.band });
 			}
+		}
+
+		/** Asks whether the key may send again. No text is tried for that. */
+		async function probeSends(pause: StoredPause | undefined, at: number): Promise<void> {
+			if (!pause) return pauses.allowed(allSends);
+			if (pause.until > at || !(await store.probe(allSends, pause.until, at + probeMs))) return;
+			if (await pauses.isForbidden(pause)) return;
+			await store.resume(allSends, at);
+			pauses.allowed(allSends);
+			hasNews = true;
 		}
 
 		const renewing = setInterval(() => {

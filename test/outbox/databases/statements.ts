@@ -27,7 +27,8 @@ export async function runStatements(store: OutboxStore): Promise<void> {
 	await store.pause({ agencyId: "agy_1", until: 1, failures: 1, reason: "send", cause: "forbidden", since: 1 });
 	await store.paused();
 	await store.probe("agy_1", 1, 2);
-	await store.resume("agy_1");
+	await store.resume("agy_1", 1);
+	await store.agencies();
 	await store.join();
 	await store.suspend({ agencyId: "agy_1", reason: "Stop", by: null, since: 1 });
 	await store.suspended();

@@ -1,0 +1,236 @@
+// What a 403 means, and that one cause is reported once, whatever the number of agencies.
+import { createClient } from "messaging-conversations";
+import { createOutbox } from "messaging-conversations/outbox";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { describe, expect, test } from "vitest";
+import { memoryStore } from "./memory.ts";
+
+const count = 12;
+
+function createWorld() {
+	const sandbox = createSandbox();
+	const agencies = [
+		sandbox.agency(),
+		...Array.from({ length: count - 1 }, (_, at) => sandbox.link({ name: `Agency ${at}` })),
+	];
+	const contacts = agencies.map((agency, at) => agency.contact(`+4477009001${10 + at}`));
+	for (const contact of contacts) contact.writes("Hello");
+	const asked: string[] = [];
+	const world = { key: sandbox.integration.apiKey, isMeAway: false };
+	const fetch: typeof globalThis.fetch = async (url, init) => {
+		const isMe = String(url).endsWith("/me");
+		asked.push(isMe ? "me" : `${init?.method}`);
+		return isMe && world.isMeAway ? new Response("{}", { status: 503 }) : sandbox.fetch(url, init);
+	};
+	const client = createClient({ ...sandbox.connection, apiKey: async () => world.key, fetch, retry: false });
+	const store = memoryStore();
+	const told: string[] = [];
+	const outbox = createOutbox({
+		client,
+		store,
+		now: sandbox.clock.now,
+		onPaused: ({ reason, agencyId }) => {
+			told.push(agencyId === undefined ? reason : `${reason} ${agencyId}`);
+		},
+	});
+	const enqueue = (round: string) =>
+		Promise.all(
+			agencies.map(({ id: agencyId }, at) =>
+				outbox.enqueue({ id: `${round}-${at}`, agencyId, to: `${contacts[at]?.phoneNumber}`, body: `Text ${round}` }),
+			),
+		);
+	const pass = async (minutes: number): Promise<void> => {
+		for (let second = 0; second < minutes * 60; second++) {
+			await outbox.drain();
+			sandbox.clock.advance({ ms: 1_000 });
+		}
+		await outbox.drain();
+	};
+	const sent = async (round: string) =>
+		(await Promise.all(agencies.map((_, at) => outbox.status(`${round}-${at}`)))).filter(
+			(status) => status?.state !== "waiting",
+		).length;
+	return { ...world, world, sandbox, agencies, contacts, asked, told, outbox, store, enqueue, pass, sent };
+}
+
+type World = ReturnType<typeof createWorld>;
+
+interface Cause {
+	title: string;
+	begin: (given: World) => void;
+	end: (given: World) => void;
+	told: (given: World) => string[];
+	/** Texts that are sent all the same. */
+	sent?: number;
+	sentence: RegExp;
+}
+
+const causes: Cause[] = [
+	{
+		title: "a key without messages:write",
+		begin: ({ sandbox, key }) => sandbox.keys.setScopes(key, ["conversations:read"]),
+		end: ({ sandbox, key }) => sandbox.keys.setScopes(key, ["conversations:read", "messages:write"]),
+		told: () => ["forbidden"],
+		sentence: /All texts are paused.*lacks the scope messages:write/,
+	},
+	{
+		title: "a key without conversations:read",
+		begin: ({ sandbox, key }) => sandbox.keys.setScopes(key, ["messages:write"]),
+		end: ({ sandbox, key }) => sandbox.keys.setScopes(key, ["conversations:read", "messages:write"]),
+		told: () => ["forbidden"],
+		sentence: /All texts are paused.*conversations:read/,
+	},
+	{
+		title: "a key without any scope",
+		begin: ({ sandbox, key }) => sandbox.keys.setScopes(key, []),
+		end: ({ sandbox, key }) => sandbox.keys.setScopes(key, ["conversations:read", "messages:write"]),
+		told: () => ["forbidden"],
+		sentence: /All texts are paused/,
+	},
+	{
+		title: "a key of another integration, which has an agency of its own",
+		begin: ({ sandbox, world }) => {
+			const other = sandbox.integrations.add({ name: "Other" });
+			other.link({ name: "Theirs" });
+			world.key = other.apiKey;
+		},
+		end: ({ sandbox, world }) => {
+			world.key = sandbox.integration.apiKey;
+		},
+		told: () => ["forbidden"],
+		sentence: /All texts are paused.*another integration/,
+	},
+	{
+		title: "a key that was revoked",
+		begin: ({ sandbox, key }) => sandbox.keys.revoke(key),
+		end: ({ sandbox, world }) => {
+			world.key = sandbox.keys.create().apiKey;
+		},
+		told: () => ["key"],
+		sentence: /All texts are paused.*refuses the API key/,
+	},
+	{
+		title: "an integration that is gone",
+		begin: ({ sandbox }) => sandbox.integration.hide(),
+		end: ({ sandbox }) => sandbox.integration.restore(),
+		told: () => ["forbidden"],
+		sentence: /All texts are paused.*integration is gone/,
+	},
+	{
+		title: "one agency that is not linked any more",
+		begin: ({ agencies }) => agencies[0]?.unlink(),
+		end: ({ agencies }) => agencies[0]?.link(),
+		told: ({ agencies }) => [`forbidden ${agencies[0]?.id}`],
+		sent: count - 1,
+		sentence: /The agency's texts are paused.*not linked/,
+	},
+	{
+		title: "all agencies but one that are not linked any more",
+		begin: ({ agencies }) => {
+			for (const agency of agencies.slice(1)) agency.unlink();
+		},
+		end: ({ agencies }) => {
+			for (const agency of agencies.slice(1)) agency.link();
+		},
+		told: ({ agencies }) => agencies.slice(1).map(({ id }) => `forbidden ${id}`),
+		sent: 1,
+		sentence: /Sent|Delivered/,
+	},
+];
+
+describe("one cause is one report and at most one question a minute", () => {
+	test.each(causes)("$title", async (cause) => {
+		const given = createWorld();
+		const { asked, told, outbox, enqueue, pass, sent } = given;
+		cause.begin(given);
+		await enqueue("first");
+		await pass(10);
+		expect([...told].sort()).toEqual([...cause.told(given)].sort());
+		expect(await sent("first")).toBe(cause.sent ?? 0);
+		expect((await outbox.status("first-0"))?.description).toMatch(cause.sentence);
+		expect(asked.filter((what) => what === "me").length).toBeLessThanOrEqual(11);
+		// A read and a send for each that goes out, later readings of it, and the first refusal of each agency at most.
+		expect(asked.length).toBeLessThanOrEqual(11 + 2 * count + 7 * (cause.sent ?? 0) + (told[0] === "key" ? 12 : 0));
+		cause.end(given);
+		await pass(2);
+		expect(await sent("first")).toBe(count);
+		expect(told.length).toBe(cause.told(given).length);
+		expect((await outbox.health()).pauses).toEqual([]);
+	});
+
+	test("a cause that comes back is reported again", async () => {
+		const given = createWorld();
+		const { sandbox, key, told, enqueue, pass, sent } = given;
+		for (const round of ["first", "second"]) {
+			sandbox.keys.setScopes(key, ["conversations:read"]);
+			await enqueue(round);
+			await pass(3);
+			sandbox.keys.setScopes(key, ["conversations:read", "messages:write"]);
+			await pass(3);
+			expect(await sent(round)).toBe(count);
+		}
+		expect(told).toEqual(["forbidden", "forbidden"]);
+	});
+
+	test("an agency that loses its link, and a key that loses its scope in the same minute, are two reports", async () => {
+		const { sandbox, key, agencies, told, enqueue, pass, sent } = createWorld();
+		agencies[0]?.unlink();
+		await enqueue("first");
+		await pass(0.1);
+		sandbox.keys.setScopes(key, ["conversations:read"]);
+		await enqueue("second");
+		await pass(5);
+		expect([await sent("first"), await sent("second")]).toEqual([count - 1, 0]);
+		expect(told.sort()).toEqual(["forbidden", `forbidden ${agencies[0]?.id}`]);
+	});
+
+	test("while me.get cannot be had, one agency is reported, and each waits for itself", async () => {
+		const { sandbox, key, world, told, enqueue, pass, sent } = createWorld();
+		world.isMeAway = true;
+		sandbox.keys.setScopes(key, ["conversations:read"]);
+		await enqueue("first");
+		await pass(5);
+		expect(told).toHaveLength(1);
+		world.isMeAway = false;
+		await pass(3);
+		expect(told.filter((each) => each === "forbidden")).toHaveLength(1);
+		sandbox.keys.setScopes(key, ["conversations:read", "messages:write"]);
+		await pass(3);
+		expect(await sent("first")).toBe(count);
+	});
+});
+
+test("without messages:write what was sent is followed, and a STOP is heard", async () => {
+	const { sandbox, key, agencies, contacts, outbox, enqueue, pass } = createWorld();
+	await enqueue("first");
+	await outbox.drain();
+	sandbox.keys.setScopes(key, ["conversations:read"]);
+	await enqueue("second");
+	await outbox.drain();
+	contacts[3]?.writes("STOP");
+	sandbox.clock.advance({ ms: 11_000 });
+	await pass(5);
+	const status = await outbox.status("second-3");
+	expect([status?.state, status?.reason]).toEqual(["cancelled", "opted_out"]);
+	expect((await outbox.status("second-2"))?.waitsFor).toMatchObject({ kind: "pause" });
+	const { due, pauses } = await outbox.health();
+	expect([due, pauses]).toEqual([count - 1, [expect.objectContaining({ agencyId: null, reason: "forbidden" })]]);
+	// A person's own suspension stays beside it.
+	await outbox.suspend({ agencyId: `${agencies[2]?.id}`, reason: "Wrong price" });
+	sandbox.keys.setScopes(key, ["conversations:read", "messages:write"]);
+	await pass(2);
+	expect((await outbox.status("second-2"))?.waitsFor?.kind).toBe("suspension");
+	expect((await outbox.status("second-4"))?.state).not.toBe("waiting");
+});
+
+test("a text expires while the key may not send", async () => {
+	const { sandbox, key, agencies, contacts, outbox, pass, enqueue } = createWorld();
+	sandbox.keys.setScopes(key, ["conversations:read"]);
+	await enqueue("first");
+	await pass(1);
+	const notAfter = new Date(sandbox.clock.now().getTime() + 5 * 60_000);
+	const text = { id: "late", agencyId: `${agencies[0]?.id}`, to: `${contacts[0]?.phoneNumber}`, body: "At five" };
+	await outbox.enqueue({ ...text, notAfter });
+	await pass(6);
+	expect((await outbox.status("late"))?.state).toBe("expired");
+});
