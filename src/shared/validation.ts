@@ -82,7 +82,9 @@ export function object<Shape extends z.core.$ZodShape>(
  * whoever reads them finds nothing that a library has added to `Object.prototype`.
  */
 export function ownFields<Fields extends object>(value: Fields, names: readonly string[]): Fields {
-	return Object.fromEntries(names.map((name) => [name, ownField(value, name)])) as Fields;
+	const own: Record<string, unknown> = {};
+	for (const name of names) own[name] = ownField(value, name);
+	return own as Fields;
 }
 
 /** A field that an object has itself. Undefined for anything else. */
