@@ -135,14 +135,14 @@ export function createMessages(transport: Transport, settings: MessagesOptions):
 		const facts: Facts = { operation: "messages.send", agencyId, operationId, outcome: "not_sent" };
 		const refuse = (field: string, rule: string) => new PartnerInvalidInput({ ...facts, field, rule });
 
-		const { to: given, body: text, ifHeld, ...rest } = checkInput(messageSchema, message, "message", facts);
+		const checked = checkInput(messageSchema, message, "message", facts);
+		const { to: given, body: text, ifHeld, subaccountId, consentLanguage } = checked;
 		const { allowUnlistedNumber = false, ...call } = checkOptions(optionSchemas.send, options, facts);
 		const to = requireRecipient(given, { defaultCountry, allowUnlistedNumber }, "to", facts);
 		if (!isAllowed(to))
 			throw refuse("to", "is not one of allowRecipients. Add it to this option of createClient to send to it");
 
 		// The order of the fields is fixed: a caller may have stored an id with these bytes before an upgrade.
-		const { subaccountId, consentLanguage } = rest;
 		const body: SendMessageRequest = { to, body: text, operationId, ...defined({ subaccountId, consentLanguage }) };
 		// Written once, so that each attempt sends the same bytes.
 		const json = JSON.stringify(body);
@@ -172,7 +172,8 @@ export function createMessages(transport: Transport, settings: MessagesOptions):
 			);
 			// `contradiction` has checked that the fields are those of one branch.
 			const data = Object.assign(reply.data, { operationId }) as Sent;
-			return { ...reply, data, attempts: readAttempts + reply.attempts };
+			const { head, correlationId } = reply;
+			return { data, head, correlationId, attempts: readAttempts + reply.attempts };
 		} catch (error) {
 			// Anything but an error of this package steers the caller's framework, and ends only a call that has sent nothing.
 			if (!isPartnerError(error) || error.outcome === "not_sent") release();
