@@ -2,7 +2,7 @@
 import Database from "better-sqlite3";
 import { drizzle } from "drizzle-orm/better-sqlite3";
 import { createClient } from "messaging-conversations";
-import { createOutbox, sqliteStore, type Transaction } from "messaging-conversations/outbox";
+import { createOutbox, type EnqueuedText, sqliteStore, type Transaction } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { describe, expect, test } from "vitest";
 import { newText } from "../../store-suite.ts";
@@ -43,6 +43,40 @@ describe.each(sqliteLibraries)("%s", (_, open) => {
 		await transaction((tx) => outbox.acknowledge(changes, { tx }));
 		expect(await outbox.settled()).toEqual([]);
 		expect(await outbox.cancelAll({ to: note.to })).toEqual({ cancelled: [], tooLate: [] });
+	});
+
+	test("a visit moves with the transaction, also to another number, and what can't be moved is rolled back", async () => {
+		const { outbox, transaction, note, store, isSynchronous = false } = await create();
+		for (const id of ["v0", "sending", "ended"]) await outbox.enqueue({ ...note, id });
+		await outbox.cancel("ended");
+		const row = await store.find("sending");
+		if (row) await store.save({ ...row, state: "sending" });
+		const move = (text: Partial<EnqueuedText>, error?: Error) =>
+			transaction((tx) => outbox.enqueue({ ...note, ...text }, { tx }), error);
+		const corrected = { id: "v1", to: "+447700900102", supersedes: "v0" };
+		await expect(move(corrected, new Error("thought better of it"))).rejects.toThrow("thought better");
+		expect([(await store.find("v0"))?.state, await store.find("v1")]).toEqual(["waiting", undefined]);
+		await move(corrected);
+		expect([(await store.find("v0"))?.reason, (await store.find("v1"))?.state]).toEqual(["superseded", "waiting"]);
+		for (const [text, field] of [
+			[{ id: "v2", supersedes: "sending" }, "supersedes"],
+			[{ id: "ended", supersedes: "v1" }, "id"],
+			[{ id: "ended", body: "Another" }, "id"],
+		] as const) {
+			let thrown: unknown;
+			const moved = transaction((tx) => {
+				try {
+					return outbox.enqueue({ ...note, ...text }, { tx });
+				} catch (error) {
+					thrown = error;
+					throw error;
+				}
+			});
+			await expect(moved).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field });
+			// Only what is thrown before the transaction ends can roll it back.
+			expect(thrown !== undefined).toBe(isSynchronous);
+		}
+		expect([(await store.find("v1"))?.state, await store.find("v2")]).toEqual(["waiting", undefined]);
 	});
 
 	test("what is not an open transaction is refused, and nothing is stored", async () => {
