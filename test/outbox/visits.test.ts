@@ -68,6 +68,23 @@ describe("a visit that moves back", () => {
 		expect(world.texts()).toEqual(["at 14"]);
 	});
 
+	test.each(["at 14", "at 10"] as const)(
+		"a repeated call of %s in a circle leaves the last text as it is",
+		async (id) => {
+			const world = createWorld(defaults);
+			const other = { "at 14": "at 10", "at 10": "at 14" } as const;
+			const enqueue = (each: "at 14" | "at 10") =>
+				add(world, each, { supersedes: other[each], notBefore: later(world, 1) });
+			await enqueue("at 14");
+			await enqueue("at 10");
+			const again = enqueue(id);
+			if (id === "at 14") await expect(again).rejects.toMatchObject({ field: "id" });
+			else expect(await again).toMatchObject({ state: "waiting" });
+			await world.pass({ hours: 2 });
+			expect(world.texts()).toEqual(["at 10"]);
+		},
+	);
+
 	test("with an id for each occasion it moves three times and back", async () => {
 		const world = createWorld(defaults);
 		const times = ["10", "14", "16", "10"];
@@ -319,6 +336,17 @@ describe("a text of another agency", () => {
 		expect((await add(world, "v1", { supersedes: "v0", notBefore: later(world, 1) })).ignored).toEqual([]);
 		await world.pass({ hours: 1 });
 		expect(await stateOf(world, "v0")).toEqual(["waiting", null]);
+	});
+
+	test("that was cancelled too late is not told of to this one", async () => {
+		const world = twoAgencies();
+		world.sandbox.clock.advance({ hours: 25 });
+		await add(world, "v1", { supersedes: "v0", notBefore: later(world, 1) });
+		await add(world, "v0", { agencyId: world.other.id });
+		await world.pass({ minutes: 1 });
+		await world.outbox.cancel("v0");
+		expect(await world.outbox.status("v0")).toMatchObject({ state: "held", cancelRequested: true });
+		expect((await world.outbox.status("v1"))?.description).not.toMatch(/may still arrive/);
 	});
 
 	test.each([
