@@ -53,9 +53,10 @@ export interface WatchAgenciesOptions<Tx = unknown> extends Omit<FeedOptions, "s
 	/** Gets the figures of each poll, for your metrics. May be async. An error that it throws ends the loop. */
 	onPoll?: ((poll: AgencyPoll) => unknown) | undefined;
 	/**
-	 * Gets all errors, with the agency, or undefined for an error of `me.get`. None of them ends the loop. An error of `load`,
-	 * `save`, `lease` or `skip` comes as a `PartnerConfigurationError` that names it. May be async. An error that it throws ends
-	 * the loop.
+	 * Gets each fact once, with the agency that met it first, or undefined for an error of `me.get`: an outage that every agency
+	 * meets at each poll is one fact, and a 403 is one for each agency. It comes again after it had passed. None of them ends the
+	 * loop. An error of `load`, `save`, `lease` or `skip` comes as a `PartnerConfigurationError` that names it, and has the code of
+	 * what was thrown in its `cause`. May be async. An error that it throws ends the loop.
 	 */
 	onError?: ((error: PartnerError, agencyId: string | undefined) => unknown) | undefined;
 	/** Ends the loop once the current change is processed. */
@@ -77,7 +78,7 @@ export interface AgencyPoll {
 	requests: number;
 	/** How many changes were delivered. */
 	changes: number;
-	/** The first error of the poll. `onError` gets all of them. */
+	/** The first error of the poll, at each poll. */
 	error?: PartnerError | undefined;
 	/** The position after the poll. Store it if you gave no `save`. Undefined if none could be loaded. */
 	checkpoint?: string | undefined;

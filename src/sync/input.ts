@@ -17,11 +17,17 @@ export function ofCaller(
 	thrown: unknown,
 	agencyId?: string,
 ): PartnerConfigurationError {
-	const { name } = Object(thrown);
-	const cause = { name: typeof name === "string" && /^\w{1,100}$/.test(name) ? name : "Error" };
-	const rule = "its function failed";
+	const { name, code, cause: inner } = Object(thrown);
+	// A library of a database has the code of the server or of the system in its cause.
+	const shown = [code, Object(inner).code].find(isWord);
+	const cause = { name: isWord(name) ? name : "Error", ...(shown !== undefined && { code: shown }) };
+	const rule = `its function failed${shown === undefined ? "" : ` (${shown})`}`;
 	return new PartnerConfigurationError({ operation, field, rule, agencyId, retryable: true, cause });
 }
+
+/** Such as ECONNREFUSED or 57P01. Anything else may quote a number. */
+const isWord = (value: unknown): value is string =>
+	typeof value === "string" && /^\w{1,64}$/.test(value) && !/\d{6}/.test(value);
 
 /** The options that all of them take. */
 interface CommonOptions {

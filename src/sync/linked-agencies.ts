@@ -8,6 +8,8 @@ export interface Discovery<Tx> extends Fleet<Tx> {
 	discoverMs: number;
 	/** Whether this process follows the agency. */
 	isOurs: (agencyId: string) => boolean;
+	/** `me.get` has answered. */
+	onListed: () => void;
 }
 
 /** The loop ends after nothing but 401s of `me.get` for so long. */
@@ -69,6 +71,7 @@ export async function followLinked<Tx>(
 			// A process that is killed before it came to all of them begins with others next time.
 			for (const agencyId of shuffled(linked)) if (!loops.has(agencyId)) start(agencyId);
 			budget.agencies = loops.size;
+			fleet.onListed();
 			failures = 0;
 			unauthorizedSince = undefined;
 			return discoverMs;

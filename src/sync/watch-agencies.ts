@@ -3,6 +3,7 @@ import { onAbort } from "../shared/signals.ts";
 import { fieldsProblem, ownFields } from "../shared/validation.ts";
 import type { AgencyChange, WatchAgenciesOptions } from "./agencies.ts";
 import type { AgencyLoop } from "./agency-loop.ts";
+import { createAlerts } from "./alerts.ts";
 import { openBudget } from "./budget.ts";
 import { feedSettings } from "./feed.ts";
 import { hash } from "./fingerprint.ts";
@@ -80,6 +81,7 @@ export function watchAgencies<Tx = unknown>(client: Client, options: WatchAgenci
 				fail(error);
 			}
 		};
+		const alerts = createAlerts((agencyId) => agencyId === undefined || loops.has(agencyId));
 		const own = new AbortController();
 		const removeListener = onAbort(stop, () => {
 			own.abort();
@@ -96,8 +98,14 @@ export function watchAgencies<Tx = unknown>(client: Client, options: WatchAgenci
 						offers.push({ change, isOver, end });
 						wake();
 					}),
-				onPoll: (poll) => void tell(() => onPoll(poll)),
-				onError: (error, agencyId) => void tell(() => onError(error, agencyId)),
+				onPoll(poll) {
+					alerts.polled(poll.agencyId);
+					void tell(() => onPoll(poll));
+				},
+				onError(error, agencyId) {
+					if (alerts.isNew(error, agencyId)) void tell(() => onError(error, agencyId));
+				},
+				onListed: () => alerts.polled(),
 			},
 			loops,
 			own.signal,

@@ -1,6 +1,7 @@
 import type { AgencyClient, PartnerError } from "messaging-conversations";
 import { sleep } from "../shared/sleep.ts";
 import { ownFields } from "../shared/validation.ts";
+import { createAlerts } from "./alerts.ts";
 import { type ChangeFeed, type FeedOptions, openFeed, pollOnce, publicFeed } from "./feed.ts";
 import { nextDueAt } from "./followed.ts";
 import { checkFunction, pausesFrom } from "./input.ts";
@@ -22,7 +23,8 @@ export interface WatchOptions extends FeedOptions {
 	maxMs?: number | undefined;
 	/**
 	 * Gets the errors that do not end the loop. After an error that may pass (`retryable`) and after a 401 the pause doubles.
-	 * It also gets the errors of single conversations that could not be read. It may be async, and the loop waits for it no
+	 * It also gets the errors of single conversations that could not be read: `failures` has all of them. Each fact comes once,
+	 * and again after it had passed. It may be async, and the loop waits for it no
 	 * longer than for the pause. An error that it throws ends the loop.
 	 */
 	onError?: ((error: PartnerError) => unknown) | undefined;
@@ -71,6 +73,7 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 
 	async function* polls(stop: AbortSignal, size: number): AsyncGenerator<Change[], void, undefined> {
 		stop.addEventListener("abort", () => nudged.abort());
+		const alerts = createAlerts(() => true);
 		let pauseMs = minMs;
 		let wasAtOnce = false;
 		let pollAt = performance.now();
@@ -106,7 +109,9 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 			pauseMs = Math.min(maxMs, errors[0] ? 2 * Math.max(minMs, pauseMs) : pauseMs);
 			const leastMs = errors.map(({ retryAfterMs = minMs }) => Math.min(retryAfterMs, longestRetryAfterMs));
 			if (isPoll) pollAt = performance.now() + Math.max(pauseMs * (0.9 + 0.2 * Math.random()), ...leastMs);
-			const reported = Promise.all(errors.map(async (error) => onError(error)));
+			const news = errors.filter((error) => alerts.isNew(error));
+			if (isPoll) alerts.polled();
+			const reported = Promise.all(news.map(async (error) => onError(error)));
 			// A snapshot that was interrupted is finished before statuses are polled.
 			const statusInMs = feed.memory.snapshot ? -never : nextDueAt(feed.memory.followed) - Date.now();
 			const pause = sleep(Math.min(pollAt - performance.now(), Math.max(statusInMs, ...leastMs)), [nudged.signal]);
