@@ -95,7 +95,7 @@ const answers: Record<string, Script> = {
 };
 
 test.for(adapters.flatMap((adapter) => Object.keys(answers).map((name) => [name, adapter] as const)))(
-	"no variable holds the key when a call fails by %s over %s",
+	"S14 no variable holds the key when a call fails by %s over %s",
 	async ([name, adapter]) => {
 		const service = await scripted(answers[name] ?? (() => "reset"));
 		const client = createClient({
@@ -127,7 +127,7 @@ const options: [what: string, options: () => ClientOptions][] = [
 ];
 const good = (): ClientOptions => ({ baseUrl: "https://messaging.example/api/v1", apiKey });
 
-test.for(options)("no variable holds the key when createClient or withOptions refuses %s", async ([, given]) => {
+test.for(options)("S14 no variable holds the key when createClient or withOptions refuses %s", async ([, given]) => {
 	const { baseUrl, ...changed } = given();
 	const outer = createClient({ baseUrl: "https://messaging.example/api/v1", apiKey: "other" });
 	const errors: unknown[] = [];
@@ -152,7 +152,7 @@ const keyFunctions: [what: string, read: () => unknown][] = [
 ];
 
 test.for(keyFunctions.flatMap(([what, read]) => adapters.map((adapter) => [what, adapter, read] as const)))(
-	"no variable holds the key when the key function %s, over %s",
+	"S14 no variable holds the key when the key function %s, over %s",
 	async ([, adapter, read]) => {
 		for (const given of [read, sharedKey(wrong(read))]) {
 			const client = createClient({ ...good(), apiKey: wrong(given), retry: quick, ...over(adapter) });
@@ -194,7 +194,7 @@ const throwing: [what: string, fetch: (url: string, init: { headers: Record<stri
 	["returns nothing", () => undefined],
 ];
 
-test.for(throwing)("no variable holds the key when a fetch of the caller %s", async ([, fetch]) => {
+test.for(throwing)("S14 no variable holds the key when a fetch of the caller %s", async ([, fetch]) => {
 	const client = createClient({ ...good(), fetch: wrong(fetch), retry: { ...quick, attempts: 2 } });
 	const { found, pauses } = await variablesWithKey(async () => {
 		for (const { run } of sixCalls) await run(client).catch(() => {});

@@ -96,46 +96,49 @@ const thrown: [what: string, make: (url: string, init: Init) => unknown][] = [
 ];
 
 for (const through of ["fetch", "http"] as const)
-	test.for(thrown)(`nothing of the request is in what a call ends with if ${through} throws %s`, async ([, make]) => {
-		const fail: Fetch = async (url, init) => {
-			throw make(url, init);
-		};
-		const exchange = async ({ url, headers, body }: { url: string } & Init) => fail(url, wrong({ headers, body }));
-		const said: unknown[] = [];
-		const events: AttemptEvent[] = [];
-		const log = (...line: unknown[]) => void said.push(line);
-		const client = createClient({
-			baseUrl: "https://messaging.example/api/v1",
-			apiKey,
-			retry: { ...quick, attempts: 2 },
-			logger: { debug: log, info: log, warn: log, error: log },
-			onAttempt: (event) => events.push(event),
-			...(through === "fetch" ? { fetch: fail } : { http: wrong(exchange) }),
-		});
-		for (const { operation, run } of sixCalls) {
-			const [error] = await run(client).then(
-				() => expect.unreachable(),
-				(reason: unknown) => [reason],
-			);
-			// A read ends with what the caller's own function threw, if that is what steers a framework.
-			if (!isPartnerError(error)) {
-				expect(operation).not.toBe("messages.send");
-				continue;
-			}
-			const shown = [
-				inspect(error, { depth: null, showHidden: true, getters: true }),
-				inspect(error.cause, { depth: null, showHidden: true, getters: true }),
-				JSON.stringify(error),
-				String(error),
-				`${error.stack}`,
-				inspect([said, events], { depth: null }),
-			];
-			for (const each of shown) expect(each).not.toMatch(/CANARY|470.?12.?34.?56|key0001/);
-			expect(error).toMatchObject({
-				_tag: "PartnerConnectionError",
-				...(operation === "messages.send" && { outcome: "unknown" }),
+	test.for(thrown)(
+		`#47 S14 nothing of the request is in what a call ends with if ${through} throws %s`,
+		async ([, make]) => {
+			const fail: Fetch = async (url, init) => {
+				throw make(url, init);
+			};
+			const exchange = async ({ url, headers, body }: { url: string } & Init) => fail(url, wrong({ headers, body }));
+			const said: unknown[] = [];
+			const events: AttemptEvent[] = [];
+			const log = (...line: unknown[]) => void said.push(line);
+			const client = createClient({
+				baseUrl: "https://messaging.example/api/v1",
+				apiKey,
+				retry: { ...quick, attempts: 2 },
+				logger: { debug: log, info: log, warn: log, error: log },
+				onAttempt: (event) => events.push(event),
+				...(through === "fetch" ? { fetch: fail } : { http: wrong(exchange) }),
 			});
-		}
-		const sent = await client.agency(agencyId).messages.send({ to: phone, body: text }).result();
-		expect(sent.ok).toBe(false);
-	});
+			for (const { operation, run } of sixCalls) {
+				const [error] = await run(client).then(
+					() => expect.unreachable(),
+					(reason: unknown) => [reason],
+				);
+				// A read ends with what the caller's own function threw, if that is what steers a framework.
+				if (!isPartnerError(error)) {
+					expect(operation).not.toBe("messages.send");
+					continue;
+				}
+				const shown = [
+					inspect(error, { depth: null, showHidden: true, getters: true }),
+					inspect(error.cause, { depth: null, showHidden: true, getters: true }),
+					JSON.stringify(error),
+					String(error),
+					`${error.stack}`,
+					inspect([said, events], { depth: null }),
+				];
+				for (const each of shown) expect(each).not.toMatch(/CANARY|470.?12.?34.?56|key0001/);
+				expect(error).toMatchObject({
+					_tag: "PartnerConnectionError",
+					...(operation === "messages.send" && { outcome: "unknown" }),
+				});
+			}
+			const sent = await client.agency(agencyId).messages.send({ to: phone, body: text }).result();
+			expect(sent.ok).toBe(false);
+		},
+	);
