@@ -247,6 +247,7 @@ export const claimChecks: Check[] = [
 		async run(given) {
 			const store = await given(textOf("a"), textOf("x", otherAgency));
 			const why = { reason: "read", cause: "forbidden", since: noon };
+			for (const lease of await claim(store)) await store.release(lease, { at: noon, band: 1 });
 			await store.pause({ agencyId: "", until: noon, failures: 1, ...why });
 			await store.pause({ agencyId: recipient.agencyId, until: noon + 10, failures: 1, ...why });
 			like("claim", (await claim(store, { probing: "" })).map(who), [otherAgency]);
