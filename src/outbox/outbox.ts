@@ -21,7 +21,7 @@ import { can, fields, moment, object, refuse, text } from "./input.ts";
 import { isFurther } from "./match.ts";
 import { createOperator, type ResolveOptions, type ResumeOptions, type SuspendOptions } from "./operator.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
-import { createContact, createOptOutReader, isOptedOut } from "./policy/contact.ts";
+import { createContact, createOptOutReader, isNumberWrong, isOptedOut } from "./policy/contact.ts";
 import { policies, priorityOf, purposeOf } from "./policy/purpose.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { Lease, Superseded, Superseding } from "./store.ts";
@@ -191,6 +191,8 @@ export interface Outbox {
 	 * Stores that a contact wants texts again. Returns whether they get them now: of an opt-out and an opt-in the newer one counts. A
 	 * message with STOP has the time of the service, and this call that of your machine. If the two are less than five minutes apart,
 	 * the opt-out counts, and this returns false: call it again later.
+	 *
+	 * It also says that the number is right, after the contact wrote that it is wrong: what waited as `wrong_number` goes out.
 	 * @example if (!(await outbox.optIn({ to: "+447700900101" }))) console.log("call again in five minutes");
 	 */
 	optIn: (options: CancelOptions) => Promise<boolean>;
@@ -200,7 +202,7 @@ export interface Outbox {
 	 * Nothing is lost with a process, unlike with `onSettled`. From the first call on, {@link Outbox.purge} keeps such texts, so
 	 * acknowledge them if you call it at all.
 	 *
-	 * With `held: true` it also returns those that became `held`, that you cancelled while they were held, or whose request for consent
+	 * With `held: true` it also returns those that wait as `wrong_number`, those that became `held`, that you cancelled while they were held, or whose request for consent
 	 * did not reach the phone. For a status column: the contact's phone shows a question, or does not.
 	 * @example
 	 * const changes = await outbox.settled({ limit: 100 });
@@ -548,8 +550,22 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		const recipient = recipientFrom(given, operation);
 		await store.note(recipient, { [operation === "optOut" ? "optedOut" : "optedIn"]: { own: now() } });
 		if (operation === "optOut") await endOptedOut(recipient, []);
+		else await clearWrongNumber(recipient);
 		await wake({ to: recipient.to, agencyId: recipient.agencyId });
 		return recipient;
+	}
+
+	/** Takes the reason from what waited because of a wrong number. What is due in days would keep it until then. */
+	async function clearWrongNumber(recipient: { to: string; agencyId?: string | undefined }): Promise<void> {
+		const { to, agencyId } = recipient;
+		for (const { id } of await store.unfinished({ to, ...(agencyId !== undefined && { agencyId }) })) {
+			for (;;) {
+				const row = await store.find(id);
+				if (row?.state !== "waiting" || row.reason !== "wrong_number") break;
+				if (isNumberWrong(await store.facts(row), unmeasured)) break;
+				if (await store.save(changed(row, {}, now()))) break;
+			}
+		}
 	}
 
 	/** Whether texts may go out again. Of all agencies that is known of those with a text to the contact. */
@@ -558,7 +574,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		const texts = agencyId === undefined ? await store.unfinished({ to }) : [];
 		const agencies = new Set([agencyId ?? "", ...texts.map((row) => row.agencyId)]);
 		const all = await Promise.all([...agencies].map((each) => store.facts({ to, agencyId: each })));
-		return !all.some((facts) => isOptedOut(facts, unmeasured));
+		return !all.some((facts) => isOptedOut(facts, unmeasured) || isNumberWrong(facts, unmeasured));
 	}
 
 	/**

@@ -8,7 +8,15 @@ import {
 	operationIdOf,
 	type TextError,
 } from "./text.ts";
-import { doubtSentence, heldSentence, type Situation, type WaitsFor, waitsForOf } from "./waits-for.ts";
+import {
+	doubtSentence,
+	heldSentence,
+	refusalSentence,
+	type Situation,
+	type WaitsFor,
+	waitsForOf,
+	wrongNumberSentence,
+} from "./waits-for.ts";
 
 /** The status of a text, for the button that sent it. */
 export interface OutboxStatus {
@@ -157,6 +165,8 @@ const reasons: Partial<Record<OutboxReason, string>> = {
 	language_required: "Waits: the agency has several languages and no default one. Choose a language for the text.",
 	language_unavailable: "Waits: the agency does not have the text's language.",
 	before_send_failed: "Waits: the check before sending failed.",
+	wrong_number: wrongNumberSentence,
+	refusal: refusalSentence,
 	superseded: "Not sent: a newer text took its place.",
 	bad_request:
 		"Not sent: the service refuses it, for example because of its sender. Correct it, and enqueue it with a new id.",

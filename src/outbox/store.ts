@@ -205,7 +205,7 @@ export interface StoredCounts {
 export interface StoredWait {
 	/** The agency. */
 	agencyId: string;
-	/** One of the settings, or `before_send_failed`. */
+	/** One of the settings, `before_send_failed` or `wrong_number`. */
 	reason: OutboxReason;
 	/** When the next try is, in milliseconds. */
 	until: number;

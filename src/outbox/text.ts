@@ -35,7 +35,8 @@ export type OutboxState =
  * - `waiting`: `consent_unavailable` (the agency cannot ask for consent), `language_required` (the agency has several
  *   languages and no default), `language_unavailable` (the agency does not have the text's `consentLanguage`),
  *   `before_send` (your hook asked to wait), `before_send_failed` (a hook threw, took too long, or returned nothing usable),
- *   `quiet_hours`
+ *   `quiet_hours`, `wrong_number` (the contact wrote that the number is wrong), `refusal` (the contact refused something, and has
+ *   not written since: marketing waits)
  * - `dropped`, a best guess: `displaced` (somebody else's text followed), `declined` (the contact tapped a button),
  *   `answered_in_words` (the contact wrote, and tapped nothing: someone should look), `no_answer`
  * - `cancelled`: `requested` (by `cancel`, `cancelAll`, `forget` or `onReply`), `before_send` (by your hook),
@@ -55,6 +56,8 @@ export type OutboxReason =
 	| "language_unavailable"
 	| "before_send"
 	| "before_send_failed"
+	| "wrong_number"
+	| "refusal"
 	| "displaced"
 	| "declined"
 	| "no_answer"
@@ -243,6 +246,10 @@ export interface ContactFacts {
 	optedOut?: FactTime | undefined;
 	/** They asked for them again. */
 	optedIn?: FactTime | undefined;
+	/** They said that the number is wrong. */
+	wrongNumber?: FactTime | undefined;
+	/** They refused something, perhaps the flat: see {@link isRefusal}. */
+	refused?: FactTime | undefined;
 	/** They declined a text. */
 	declined?: FactTime | undefined;
 	/** They left a reply or a notice without an answer. By the service's clock: the newest message that was there by then. */
@@ -340,7 +347,8 @@ export function changed(text: OutboxText, change: Change, now: number, by?: stri
 	const state = change.state ?? text.state;
 	const isNew = state !== text.state;
 	const isCancelRequested = !text.progress.cancelRequested && change.progress?.cancelRequested === true;
-	const isNews = state === "held" ? isNew || isCancelRequested : isNew && !isUnfinished(state);
+	const isWrongNumber = change.reason === "wrong_number" && text.reason !== "wrong_number";
+	const isNews = state === "held" ? isNew || isCancelRequested : isWrongNumber || (isNew && !isUnfinished(state));
 	const next: OutboxText = {
 		...text,
 		...change,

@@ -15,6 +15,8 @@ import type { OutboxReason, OutboxText } from "./text.ts";
  * - `result`: a request began, and its result is not known yet
  * - `not_before`: its time, as given to `enqueue` or by `beforeSend`
  * - `quiet_hours`: their end
+ * - `wrong_number`: a person, who calls `optIn` if the number is right, or cancels it: the contact wrote that it is wrong
+ * - `refusal`: the contact, who has refused something and has not written since
  * - `worker`: a process that calls `work` or `drain`
  * - `pause`: something keeps the texts of the agency, or all texts, from being sent
  * - `settings`: the agency cannot ask for consent, or not in a language
@@ -30,6 +32,8 @@ export type WaitsForKind =
 	| "result"
 	| "not_before"
 	| "quiet_hours"
+	| "wrong_number"
+	| "refusal"
 	| "worker"
 	| "pause"
 	| "settings"
@@ -89,6 +93,8 @@ function firstCause(text: OutboxText, situation: Situation): WaitsFor {
 	}
 	const suspension = suspensionOf(agencyId, suspensions);
 	if (suspension) return cause("suspension", suspendedIn(suspension));
+	if (reason === "wrong_number") return cause(reason, wrongNumberSentence);
+	if (reason === "refusal") return cause(reason, refusalSentence);
 	if ((reason === null || reason === "before_send") && text.readyAt > now)
 		return cause("not_before", `Is not to be sent before ${shown(text.readyAt)}.`, { until: text.readyAt });
 	if (head && head.id !== text.id && !isKeptFromPassing(text, head, pause)) {
@@ -125,6 +131,12 @@ function isKeptFromPassing(text: OutboxText, head: OutboxText, pause: StoredPaus
 	if (head.state !== "held" || onOwnHeldOf(text, head, { onHeld: undefined }) === "wait") return false;
 	return pause !== undefined || text.reason !== null || text.progress.failures > 0;
 }
+
+export const wrongNumberSentence =
+	"Waits: the contact wrote that the number is wrong. If it is right, say so with optIn; otherwise cancel the text.";
+
+export const refusalSentence =
+	"Waits: the contact has refused something, perhaps the flat. Marketing goes on once they have written again.";
 
 /** Of a text that comes due in the quiet hours after a request without a known result. */
 export const doubtSentence =
@@ -176,6 +188,7 @@ const causes: Readonly<Record<string, string>> = {
 	language_required: "it has several languages and no default one, and texts choose none",
 	language_unavailable: "it does not have the language of texts",
 	hook_failed: "a check of the application before sending fails",
+	wrong_number: "contacts wrote that their number is wrong. Only texts to them wait",
 };
 
 /** What a 403 means for everybody. */

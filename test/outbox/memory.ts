@@ -15,7 +15,7 @@ import type {
 
 const unfinished = ["sending", "held", "waiting"];
 
-const factNames = ["optedOut", "optedIn", "declined", "ignored", "ignoredMarketing"] as const;
+const factNames = ["optedOut", "optedIn", "wrongNumber", "refused", "declined", "ignored", "ignoredMarketing"] as const;
 
 /** Of each fact the latest time by each clock. */
 function latest(all: readonly ContactFacts[]): ContactFacts {
@@ -357,7 +357,8 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			const count = (state: string) => Math.min(most, copies((row) => row.state === state).length);
 			const unsettled = ["consent_unavailable", "language_required", "language_unavailable"];
 			const wasTried = ({ reason, progress }: OutboxText): boolean =>
-				reason !== "quiet_hours" && (progress.attempts + progress.failures > 0 || unsettled.includes(String(reason)));
+				!["quiet_hours", "wrong_number", "refusal"].includes(String(reason)) &&
+				(progress.attempts + progress.failures > 0 || unsettled.includes(String(reason)));
 			const isRepeat = ({ progress }: OutboxText): boolean => progress.attempts > 1;
 			const isTurn = (row: OutboxText): boolean =>
 				areSendsPaused() || arrived.has(row.id) || (queues.get(nameOf(row))?.dueAt ?? 0) <= now;
@@ -381,7 +382,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			const times = due.map(dueAt);
 			const keptBack = new Map<string, StoredWait>();
 			for (const { agencyId, reason, nextAt } of copies(({ state }) => state === "waiting")) {
-				if (reason === null || ![...unsettled, "before_send_failed"].includes(reason)) continue;
+				if (reason === null || ![...unsettled, "before_send_failed", "wrong_number"].includes(reason)) continue;
 				const name = `${agencyId} ${reason}`;
 				const until = Math.min(Number(nextAt), keptBack.get(name)?.until ?? Number.POSITIVE_INFINITY);
 				keptBack.set(name, { agencyId, reason, until });
@@ -401,7 +402,8 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		byMessage: async (messageId) => copies((row) => row.messageId === messageId)[0],
 		async unacknowledged(limit, { held = false } = {}) {
 			isSettledUsed = true;
-			const isListed = ({ state }: OutboxText) => (held && state === "held") || !unfinished.includes(state);
+			const isListed = ({ state, reason }: OutboxText) =>
+				(held && (state === "held" || reason === "wrong_number")) || !unfinished.includes(state);
 			return copies((row) => row.unacknowledged !== null && isListed(row))
 				.sort((a, b) => a.since - b.since || a.seq - b.seq)
 				.slice(0, limit);

@@ -95,6 +95,8 @@ function remedyOf(reason: string, agencyId: string | null, until: Date): string 
 	const doctor = agencyId === null ? "doctor" : `doctor --agency ${agencyId}`;
 	if (/^(key|forbidden|gateway|consent_unavailable|language_\w+)$/.test(reason))
 		return `It needs a person: ${doctor} finds out more. Once that is mended, the outbox goes on by itself.`;
+	if (reason === "wrong_number")
+		return "It needs a person: see outbox list --state waiting. If a number is right, call optIn; otherwise cancel the text.";
 	if (reason === "hook_failed")
 		return "It needs a person: see the log of the application. Once that is mended, the outbox goes on by itself.";
 	return `It ends by itself once that has passed; the next try is at ${shown(until.getTime())}.`;

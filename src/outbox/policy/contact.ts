@@ -16,11 +16,12 @@ import { hookError } from "../hook-error.ts";
 import { backupSlackMs, declineIn, isTap, isWords, type Reading, timeOf } from "../match.ts";
 import type { OutboxStore } from "../store.ts";
 import type { ContactFacts, FactTime, OutboxText, Recipient } from "../text.ts";
-import { isOptIn, isOptOut, isOptOutButton } from "./opt-out/opt-out.ts";
+import { isOptIn, isOptOut, isOptOutButton, isRefusal, isWrongNumber } from "./opt-out/opt-out.ts";
 import { policies, purposeOf } from "./purpose.ts";
 
-/** What a contact's message asks for. */
-export type Asks = "out" | "in" | undefined;
+/** What a contact's message asks for, or says. */
+export type Asks = "out" | "in" | "wrongNumber" | "refused" | undefined;
+type Ask = NonNullable<Asks>;
 
 /** Reads messages, each once. */
 export interface OptOutReader {
@@ -53,7 +54,10 @@ export function createOptOutReader(optOut: ((message: Message) => boolean) | fal
 	};
 	const asked = (message: Message): Asks => {
 		if (isOut(message)) return "out";
-		return !isTap(message) && isOptIn(message.body) ? "in" : undefined;
+		if (!isTap(message) && isOptIn(message.body)) return "in";
+		// What only delays a text may be said by a tap on a button too.
+		if (isWrongNumber(message.body)) return "wrongNumber";
+		return isRefusal(message.body) ? "refused" : undefined;
 	};
 	return {
 		asks(message) {
@@ -82,6 +86,14 @@ export interface Contact {
 	hasOptedOut: () => Promise<boolean>;
 	/** Stores what became of a text that the service held. */
 	note: (facts: ContactFacts) => Promise<void>;
+	/** Whether they have said that the number is wrong, and nobody that it is right. */
+	hasWrongNumber: () => Promise<boolean>;
+	/** Whether they ever have. */
+	hadWrongNumber: () => Promise<boolean>;
+	/** Whether nobody has said since that it is right, whatever a reading shows of the clocks. */
+	hasSurelyWrongNumber: () => Promise<boolean>;
+	/** Whether they have refused something, and have not written since. */
+	hasRefused: () => Promise<boolean>;
 	/** Why an earlier text that was declined, or got no answer, ends a waiting one. Null if none does. */
 	endedBy: (text: OutboxText) => Promise<EndedBy | null>;
 	/** The opt-out that came after a text was enqueued, whatever came after it. Null if there was none. */
@@ -104,21 +116,18 @@ export interface OptOut {
 }
 
 /** A message that asks, and its place in the list. */
-interface Ask {
+interface AskedBy {
 	at: number;
 	index: number;
 	messageSid: string;
 }
 
 /**
- * The newest message that asks for no texts, and the newest that asks for them. A message without a time has that of its newer
+ * The newest message that asks for no texts, the newest that asks for them, and so on. A message without a time has that of its newer
  * neighbour, or 0. Of two at the same time the first one of the list is newer.
  */
-function newestAsks(
-	messages: readonly Message[],
-	asks: (message: Message) => Asks,
-): Partial<Record<"out" | "in", Ask>> {
-	const newest: Partial<Record<"out" | "in", Ask>> = {};
+function newestAsks(messages: readonly Message[], asks: (message: Message) => Asks): Partial<Record<Ask, AskedBy>> {
+	const newest: Partial<Record<Ask, AskedBy>> = {};
 	let time = 0;
 	for (const [index, message] of messages.entries()) {
 		time = timeOf(message.createdAt) || time;
@@ -134,6 +143,11 @@ function newestAsks(
 /** Whether what the contact said means no texts. Where the clocks leave it open, it does. */
 export function isOptedOut({ optedOut, optedIn = {} }: ContactFacts, offset: Offset): boolean {
 	return optedOut !== undefined && !isSurelyAfter(optedIn, optedOut, offset);
+}
+
+/** Whether the contact has said that the number is wrong, and no person later that it is right. A message can't say that. */
+export function isNumberWrong({ wrongNumber, optedIn: { own } = {} }: ContactFacts, offset: Offset): boolean {
+	return wrongNumber !== undefined && !isSurelyAfter({ own }, wrongNumber, offset);
 }
 
 export function createContact(
@@ -163,6 +177,8 @@ export function createContact(
 		known = Promise.resolve({
 			optedOut: later("optedOut"),
 			optedIn: later("optedIn"),
+			wrongNumber: later("wrongNumber"),
+			refused: later("refused"),
 			declined: later("declined"),
 			ignored: later("ignored"),
 			ignoredMarketing: later("ignoredMarketing"),
@@ -174,25 +190,30 @@ export function createContact(
 			if (hasWords(message)) wroteAt = Math.max(wroteAt, sentAt);
 			if (isWords(message)) answeredAt = Math.max(answeredAt, sentAt);
 		}
-		const { out, in: back } = newestAsks(messages, asks);
-		if (!out && !back) return;
+		const { out, in: back, wrongNumber, refused } = newestAsks(messages, asks);
+		if (!out && !back && !wrongNumber && !refused) return;
 		const before = await facts();
 		const wasOut = isOptedOut(before, offset);
 		/** As the service said it. At the same millisecond the newer one of the list gets one more, so that it counts. */
-		const timeFrom = (ask: Ask, other: Ask | undefined, isNews: boolean): FactTime | undefined => {
+		const timeFrom = (ask: AskedBy, other: AskedBy | undefined, isNews: boolean): FactTime | undefined => {
 			const more = other && other.at === ask.at && ask.index < other.index ? 1 : 0;
 			if (ask.at) return { service: ask.at + more };
 			// One without a time is new if the other one was newer so far.
 			return isNews ? { own: now() + more } : undefined;
 		};
 		const outAt = out && timeFrom(out, back, !wasOut);
-		const backAt = back && timeFrom(back, out, wasOut);
+		// Only a person's word may say that the number is right, which has a time by this clock.
+		const backAt = back && timeFrom(back, out, wasOut && !wrongNumber && !before.wrongNumber);
+		const wrongAt = wrongNumber && timeFrom(wrongNumber, undefined, !before.wrongNumber);
+		const refusedAt = refused && timeFrom(refused, undefined, !before.refused);
 		if (out && (!outAt?.service || outAt.service >= (before.optedOut?.service ?? 0))) named = out.messageSid;
-		const isNew = (fact: "optedOut" | "optedIn", at: FactTime | undefined): boolean =>
+		const isNew = (fact: keyof ContactFacts, at: FactTime | undefined): boolean =>
 			at !== undefined && (at.own ?? at.service ?? 0) > (before[fact]?.[at.own ? "own" : "service"] ?? 0);
 		const found: ContactFacts = {
 			...(isNew("optedOut", outAt) && { optedOut: outAt }),
 			...(isNew("optedIn", backAt) && { optedIn: backAt }),
+			...(isNew("wrongNumber", wrongAt) && { wrongNumber: wrongAt }),
+			...(isNew("refused", refusedAt) && { refused: refusedAt }),
 		};
 		if (Object.keys(found).length > 0) await note(found);
 	}
@@ -220,6 +241,21 @@ export function createContact(
 		isUpToDate: () => isUpToDate,
 		async hasOptedOut() {
 			return isUpToDate && isOptedOut(await facts(), offset);
+		},
+		async hasWrongNumber() {
+			return isNumberWrong(await facts(), offset);
+		},
+		async hadWrongNumber() {
+			return (await facts()).wrongNumber !== undefined;
+		},
+		async hasSurelyWrongNumber() {
+			const { wrongNumber, optedIn } = await facts();
+			return wrongNumber !== undefined && (optedIn?.own ?? 0) <= (wrongNumber.own ?? wrongNumber.service ?? 0);
+		},
+		async hasRefused() {
+			const { refused, optedIn = {} } = await facts();
+			const isOver = (since: FactTime): boolean => refused !== undefined && isSurelyAfter(since, refused, offset);
+			return refused !== undefined && !isOver({ service: wroteAt }) && !isOver(optedIn);
 		},
 		async learn(reading) {
 			const messages = reading?.messages ?? [];

@@ -22,6 +22,10 @@ interface Policy {
 	keepsQuiet: "always" | "while_closed";
 	/** Whether a contact who has opted out gets it, if they wrote afterwards. */
 	afterOptOut: "never" | "if_they_wrote";
+	/** What it does while the contact says that the number is wrong. */
+	onWrongNumber: "send" | "wait";
+	/** What it does after a refusal that may mean the texts or the flat, until the contact writes again. */
+	onRefusal: "send" | "wait";
 	/** Whether a contact who declined an earlier text, and has not written since, gets it. What they declined came before. */
 	afterDecline: "send" | "cancel";
 	/** Which texts without an answer end it, if it was enqueued before they ended and the contact has not written since. */
@@ -38,6 +42,8 @@ export const policies: Record<Purpose, Policy> = {
 		order: 10_000_000,
 		keepsQuiet: "while_closed",
 		afterOptOut: "if_they_wrote",
+		onWrongNumber: "send",
+		onRefusal: "send",
 		afterDecline: "send",
 		endedByIgnored: "none",
 		onOwnHeld: "send_if_open",
@@ -47,6 +53,8 @@ export const policies: Record<Purpose, Policy> = {
 		order: 0,
 		keepsQuiet: "always",
 		afterOptOut: "never",
+		onWrongNumber: "wait",
+		onRefusal: "send",
 		afterDecline: "send",
 		endedByIgnored: "notices",
 		onOwnHeld: "wait",
@@ -56,6 +64,8 @@ export const policies: Record<Purpose, Policy> = {
 		order: -10_000_000,
 		keepsQuiet: "always",
 		afterOptOut: "never",
+		onWrongNumber: "wait",
+		onRefusal: "wait",
 		afterDecline: "cancel",
 		endedByIgnored: "all",
 		onOwnHeld: "wait",

@@ -15,6 +15,8 @@ interface Run {
 const factNames = Object.keys({
 	optedOut: true,
 	optedIn: true,
+	wrongNumber: true,
+	refused: true,
 	declined: true,
 	ignored: true,
 	ignoredMarketing: true,

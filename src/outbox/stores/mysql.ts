@@ -22,6 +22,7 @@ import {
 	insertedColumns,
 	isClaimable,
 	isFreeToSend,
+	isListed,
 	isOnlyRead,
 	marks,
 	open,
@@ -88,7 +89,7 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 		unacknowledged: (
 			withHeld,
 		) => `select *, ${sign} from ${texts} where unacknowledged is not null and part_since is not null
-				and state not in ${withHeld ? "('waiting', 'sending')" : open}
+				and ${isListed(withHeld)}
 			order by part_since, seq limit $1`,
 		// One statement changes the text and the lease.
 		save: ({ isGuarded, isLeased }) => `update ${texts} ${isLeased ? `, ${queues}` : ""}

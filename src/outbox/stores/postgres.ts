@@ -20,6 +20,7 @@ import {
 	insertedColumns,
 	isClaimable,
 	isFreeToSend,
+	isListed,
 	isOnlyRead,
 	isOpen,
 	marks,
@@ -60,7 +61,7 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names, 
 	claimed: `select message_id from ${texts}
 		where recipient = $1 and agency_id = $2 and message_id is not null order by seq desc limit 100`,
 	unacknowledged: (withHeld) => `select * from ${texts}
-		where unacknowledged is not null and state not in ${withHeld ? "('waiting', 'sending')" : open} order by since, seq limit $1`,
+		where unacknowledged is not null and ${isListed(withHeld)} order by since, seq limit $1`,
 	// One statement changes the text and the lease, so that no other worker can take the queue over at the same moment. A stop that is
 	// hidden since the worker looked is missing too.
 	save: () => `with lease as (

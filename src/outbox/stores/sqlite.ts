@@ -26,6 +26,7 @@ import {
 	insertedColumns,
 	isClaimable,
 	isFreeToSend,
+	isListed,
 	isOnlyRead,
 	isOpen,
 	marks,
@@ -66,7 +67,7 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 	claimed: `select message_id from ${texts}
 		where recipient = $1 and agency_id = $2 and message_id is not null order by seq desc limit 100`,
 	unacknowledged: (withHeld) => `select * from ${texts}
-		where unacknowledged is not null and state not in ${withHeld ? "('waiting', 'sending')" : open} order by since, seq limit $1`,
+		where unacknowledged is not null and ${isListed(withHeld)} order by since, seq limit $1`,
 	prolong: `update ${queues} set lease_until = ${clock} + $3 where id = $1 and token = $2 returning 1 as one`,
 	save: ({
 		isGuarded,

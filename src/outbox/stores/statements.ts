@@ -241,6 +241,10 @@ export const open: string = `('${unfinished.join("', '")}')`;
 /** Whether a text has one of these states, as the indexes of PostgreSQL and SQLite have it. */
 export const isOpen = `case when state in ${open} then 1 else 0 end`;
 
+/** Whether `settled` lists a text: an unfinished one only if it is held, or if a person has to look at its number. */
+export const isListed = (withHeld: boolean): string =>
+	withHeld ? "(state not in ('waiting', 'sending') or coalesce(reason, '') = 'wrong_number')" : `state not in ${open}`;
+
 /** The columns of a text that is cancelled in a transaction. */
 const cancelledColumns = [
 	"since",
@@ -310,12 +314,12 @@ export function isClaimable(what: Turns, isSuspended: string, isDue: (band: Band
 /** The agency's settings. */
 const settingsReasons: readonly OutboxReason[] = ["consent_unavailable", "language_required", "language_unavailable"];
 
-/** A text that could not be sent: it was requested, a try failed, or the agency's settings keep it back. In quiet hours it just waits. */
-const wasTried = `(coalesce(reason, '') <> 'quiet_hours' and (attempted = 1 or progress not like '%"failures":0%'
+/** A text that could not be sent: it was requested, a try failed, or the agency's settings keep it back. In quiet hours it just waits, and so it does for the contact. */
+const wasTried = `(coalesce(reason, '') not in ('quiet_hours', 'wrong_number', 'refusal') and (attempted = 1 or progress not like '%"failures":0%'
 	or reason in ('${settingsReasons.join("', '")}')))`;
 
 /** What keeps texts of an agency back until a person has changed something. */
-export const keptBack: readonly OutboxReason[] = [...settingsReasons, "before_send_failed"];
+export const keptBack: readonly OutboxReason[] = [...settingsReasons, "before_send_failed", "wrong_number"];
 
 /**
  * Counts texts by their state, each at most `$2` times. Also those of agencies that nobody has suspended that are due at `$1`, that

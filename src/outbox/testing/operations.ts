@@ -243,16 +243,19 @@ export const operationChecks: Check[] = [
 			await change(store, "b", { nextAt: noon + 30_000, reason });
 			await change(store, "x", { nextAt: noon - 1, reason: "before_send_failed" });
 			await change(store, "y", { nextAt: noon, reason: "quiet_hours" });
+			await store.insert(textOf("z", otherNumber), undefined);
+			await change(store, "z", { nextAt: noon + 20_000, reason: "wrong_number" });
 			const { keptBack } = await store.counts(noon, 10);
 			equal(
 				"what is kept back",
 				[...keptBack].sort((one, other) => other.until - one.until),
 				[
 					{ agencyId: recipient.agencyId, reason, until: noon + 30_000 },
+					{ agencyId: otherNumber.agencyId, reason: "wrong_number", until: noon + 20_000 },
 					{ agencyId: otherAgency.agencyId, reason: "before_send_failed", until: noon - 1 },
 				],
 			);
-			for (const id of ["a", "b", "x"]) await change(store, id, { state: "sent", nextAt: null, reason: null });
+			for (const id of ["a", "b", "x", "z"]) await change(store, id, { state: "sent", nextAt: null, reason: null });
 			equal("what is kept back once they are sent", (await store.counts(noon, 10)).keptBack, []);
 		},
 	},

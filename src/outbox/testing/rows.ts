@@ -145,16 +145,19 @@ export const rowChecks: Check[] = [
 		},
 	},
 	{
-		title: "unacknowledged lists held texts only if asked",
+		title: "unacknowledged lists held texts, and those with a wrong number, only if asked",
 		async run(given) {
-			const store = await given(...["a", "b", "c"].map((id) => textOf(id)));
+			const store = await given(...["a", "b", "c", "d"].map((id) => textOf(id)));
+			await change(store, "d", { reason: "wrong_number", since: noon + 3, unacknowledged: 1 });
 			await change(store, "a", { state: "held", since: noon + 1, unacknowledged: 1 });
 			await change(store, "b", { state: "sending", unacknowledged: 1 });
 			await change(store, "c", { state: "sent", since: noon + 2, unacknowledged: 1 });
 			equal("unacknowledged without held", idsOf(await store.unacknowledged(10)), ["c"]);
-			equal("unacknowledged with held", idsOf(await store.unacknowledged(10, { held: true })), ["a", "c"]);
+			equal("unacknowledged with held", idsOf(await store.unacknowledged(10, { held: true })), ["a", "c", "d"]);
 			await store.acknowledge([{ id: "a", revision: 1 }], undefined);
-			equal("unacknowledged with held afterwards", idsOf(await store.unacknowledged(10, { held: true })), ["c"]);
+			equal("unacknowledged with held afterwards", idsOf(await store.unacknowledged(10, { held: true })), ["c", "d"]);
+			await change(store, "d", { reason: null, unacknowledged: 1 });
+			equal("unacknowledged of a right number", idsOf(await store.unacknowledged(10, { held: true })), ["c"]);
 		},
 	},
 	{

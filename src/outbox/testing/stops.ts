@@ -59,9 +59,12 @@ export const stopChecks: Check[] = [
 			equal("facts: of all agencies", known(await store.facts(recipient)), { ...expected, optedOut: latest });
 			equal("facts: of all agencies, at another one", known(await store.facts(otherAgency)), { optedOut: latest });
 			equal("facts of another number", known(await store.facts(otherNumber)), {});
+			await store.note(otherAgency, { wrongNumber: { service: noon }, refused: { service: noon - 3 } });
+			const more = { optedOut: latest, refused: { service: noon - 3 }, wrongNumber: { service: noon } };
+			equal("facts: what they wrote", known(await store.facts(otherAgency)), more);
 			await change(store, "a", { state: "cancelled", nextAt: null });
 			await store.erase({ to: recipient.to });
-			equal("facts: after erase", known(await store.facts(otherAgency)), { optedOut: latest });
+			equal("facts: after erase", known(await store.facts(otherAgency)), more);
 		},
 	},
 	{

@@ -50,6 +50,8 @@ export async function ifNotNow(context: Context, text: OutboxText, grounds: Grou
 	} catch (error) {
 		return ifHookFailed(context, text, hookFailure(error));
 	}
+	const kept = await ifKeptBack(context, text);
+	if (kept) return kept;
 	const now = options.now();
 	const isOpen = isSurelyOpen(reading, now);
 	if (needsOpen && !isOpen) return { nextAt: now };
@@ -132,6 +134,28 @@ async function ifOptedOut(
 		return tryAgain(text, now);
 	if (text.state === "held") return { ...readAgain(text, options, now), progress: { cancelRequested: true } };
 	return { ...unsent(text, "cancelled", "opted_out"), progress: { optOutSid: optOut.messageSid } };
+}
+
+/** The change of a text that waits for what the contact, or a person who knows their number, says next. */
+async function ifKeptBack({ options, contact }: Context, text: OutboxText): Promise<Change | undefined> {
+	const { onWrongNumber, onRefusal } = policies[purposeOf(text)];
+	if (onWrongNumber === "wait" && (await contact.hasWrongNumber())) return keptBack(text, "wrong_number", options);
+	if (onRefusal === "wait" && (await contact.hasRefused())) return keptBack(text, "refusal", options);
+	return undefined;
+}
+
+/** The same without a read: no message can say that the number is right. */
+export async function ifWrongNumber({ options, contact }: Context, text: OutboxText): Promise<Change | undefined> {
+	const isKept = policies[purposeOf(text)].onWrongNumber === "wait" && (await contact.hasSurelyWrongNumber());
+	return isKept ? keptBack(text, "wrong_number", options) : undefined;
+}
+
+function keptBack(text: OutboxText, reason: "wrong_number" | "refusal", options: CheckedOptions): Change {
+	const now = options.now();
+	if (text.state === "held") return readAgain(text, options, now);
+	const nextAt = Math.min(now + longestWaitMs, lastMoment(text, options) + 1);
+	// Marketing that is enqueued once they have written does not wait for it.
+	return { nextAt, reason, ...(reason === "refusal" && text.progress.attempts === 0 && { readyAt: nextAt }) };
 }
 
 async function afterReply({ onReply }: CheckedOptions, text: OutboxText, match: HeldMatch): Promise<ReplyVerdict> {

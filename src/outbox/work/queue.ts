@@ -2,6 +2,7 @@
  * Works through the queue of one recipient, text by text.
  */
 import { createContact } from "../policy/contact.ts";
+import { policies, purposeOf } from "../policy/purpose.ts";
 import { bandOf, type Lease, type NextDue } from "../store.ts";
 import { earlierTexts } from "../supersede.ts";
 import type { OpenText, OutboxText, Recipient } from "../text.ts";
@@ -78,9 +79,27 @@ async function workTexts(context: QueueContext, signal: AbortSignal | undefined)
 	// Those whose turn has not come too, so that their status says so.
 	if ((await context.contact.hasOptedOut()) && (await endUnsent(context, await allOpen(context, lease))))
 		[due, rest] = [undefined, undefined];
+	const isMarked = due?.some(({ reason }) => reason === "wrong_number") ?? false;
+	if ((context.contact.isUpToDate() || isMarked) && (await markWrongNumber(context, lease)))
+		[due, rest] = [undefined, undefined];
 	const suspended = lease.isSuspended ? await nextWhileSuspended(context.options, lease) : undefined;
 	if (suspended) return suspended;
 	return rest ? rest.next : nextOf(context, lease, due);
+}
+
+/** Lets the status of all texts that wait say that the number is wrong, or no longer. Returns whether any has changed. */
+async function markWrongNumber(context: QueueContext, lease: Lease): Promise<boolean> {
+	const { contact } = context;
+	const isWrong = await contact.hasWrongNumber();
+	if (!isWrong && !(await contact.hadWrongNumber())) return false;
+	let isAny = false;
+	for (const text of await allOpen(context, lease)) {
+		const isMarked = text.reason === "wrong_number";
+		const isMeant = isWrong && policies[purposeOf(text)].onWrongNumber === "wait";
+		if (text.state !== "waiting" || isMarked === isMeant) continue;
+		if (await write(context, text, isMeant ? { reason: "wrong_number" } : {})) isAny = true;
+	}
+	return isAny;
 }
 
 const allOpen = ({ options: { store } }: QueueContext, recipient: Recipient): Promise<OpenText[]> =>

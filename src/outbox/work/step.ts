@@ -24,7 +24,7 @@ import type { Change, OutboxText } from "../text.ts";
 import type { QueueContext } from "./context.ts";
 import { hookFailure } from "./failure.ts";
 import { waitingWith, willing } from "./order.ts";
-import { ifAsleep, ifHookFailed, ifNotNow } from "./permission.ts";
+import { ifAsleep, ifHookFailed, ifNotNow, ifWrongNumber } from "./permission.ts";
 import { readFor } from "./read.ts";
 import { putToSleep, request, send } from "./send.ts";
 import { ifUnchanged, watchedFrom } from "./watch.ts";
@@ -44,13 +44,10 @@ export async function workText(
 	const before = decided === "send" && lease.isSuspended ? "read" : decided;
 	// The contact may have asked for no more texts since.
 	const isRepeat = before === "send";
-	if (
-		before === "read" &&
-		head.state === "waiting" &&
-		!isRestored(head) &&
-		!isInDoubt(head) &&
-		policies[purposeOf(head)].keepsQuiet === "always"
-	) {
+	const isUntouched = before === "read" && head.state === "waiting" && !isRestored(head) && !isInDoubt(head);
+	const kept = isUntouched ? await ifWrongNumber(context, head) : undefined;
+	if (kept) return (await write(context, head, kept)) !== undefined;
+	if (isUntouched && policies[purposeOf(head)].keepsQuiet === "always") {
 		const asleep = await ifAsleep(context, head, null);
 		if (asleep) {
 			const saved = await write(context, head, asleep);
