@@ -72,12 +72,12 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 	return {
 		find: `select *, ${sign} from ${texts} where id = $1 and state <> '${unconfirmed}'`,
 		byMessage: `select *, ${sign} from ${texts} where message_id = $1`,
-		open: `select t.*, ${sign}, begun_at as begun, 
+		open: (isAll) => `select t.*, ${sign}, begun_at as begun, 
 				(select max(stopped_at) from ${stops} where name in ($5, $6, $7, $8)) as cancelled_at
-			from ${texts} t force index (turn)
+			from ${texts} t force index (${isAll ? "number" : "turn"})
 			where recipient = $1 and agency_id = $2 and part_open is not null and next_at is not null and state in ${open}
 				and (attempted = 1 or ready_at <= $3)
-			order by part_open desc, priority desc, seq limit $4`,
+				${isAll ? `and part_number = 1 and seq > $4 order by seq limit ${atOnce}` : "order by part_open desc, priority desc, seq limit $4"}`,
 		unfinished: `select *, ${sign} from ${texts} force index (number)
 			where ${ofNumber} and part_number = 1 and next_at is not null and seq > $3 order by seq limit ${atOnce}`,
 		followed: `select *, ${sign} from ${texts} where recipient = $1 and agency_id = $2 and next_at <= $3

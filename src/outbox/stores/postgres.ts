@@ -46,12 +46,12 @@ const erased = `recipient = '', body = '', subaccount_id = null, consent_languag
 const statements = ({ texts, stops, queues, agencies, worker, workers }: Names, hidden: string): Statements => ({
 	find: `select * from ${texts} where id = $1`,
 	byMessage: `select * from ${texts} where message_id = $1`,
-	open: `select t.*, begun_at as begun,
+	open: (isAll) => `select t.*, begun_at as begun,
 			(select max(stopped_at) from ${stops} where name in ($5, $6, $7, $8)) as cancelled_at
 		from ${texts} t
 		where recipient = $1 and agency_id = $2 and next_at is not null and state in ${open}
 			and (attempted = 1 or ready_at <= $3)
-		order by attempted desc, priority desc, seq limit $4`,
+			${isAll ? `and ${isOpen} = 1 and seq > $4 order by seq limit ${atOnce}` : "order by attempted desc, priority desc, seq limit $4"}`,
 	unfinished: `select * from ${texts} where ${ofNumber} and ${isOpen} = 1 and next_at is not null and seq > $3
 		order by seq limit ${atOnce}`,
 	followed: `select * from ${texts}

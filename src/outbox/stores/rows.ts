@@ -25,10 +25,13 @@ export function openTextFrom({ begun, cancelled_at, ...row }: Row): OpenText {
 	return { ...textFrom(row), isStopped: cancelled_at !== null && Number(begun) <= Number(cancelled_at) };
 }
 
-/** What is on its way comes first, then what the service holds. */
-export function rankOf({ state }: OutboxText): number {
-	return state === "sending" ? 0 : state === "held" ? 1 : 2;
+/** What is on its way comes first, then what the service holds, then what was attempted. */
+export function inTurn(one: OutboxText, other: OutboxText): number {
+	return rankOf(one) - rankOf(other) || other.priority - one.priority || one.seq - other.seq;
 }
+
+const rankOf = ({ state, progress }: OutboxText): number =>
+	state === "sending" ? 0 : state === "held" ? 1 : progress.attempts > 0 ? 2 : 3;
 
 /** The values of a row that `save` writes. */
 export function savedValues(text: OutboxText): Value[] {

@@ -5,7 +5,7 @@
 
 import { type Awaitable, after } from "../awaitable.ts";
 import { bandOf, type OutboxStore } from "../store.ts";
-import type { NewText, OutboxText, Recipient } from "../text.ts";
+import type { NewText, OpenText, OutboxText, Recipient } from "../text.ts";
 import { inChunks, type Row, type Value } from "./connection.ts";
 import { createContactNames } from "./contact-names.ts";
 import { withoutValues } from "./database-error.ts";
@@ -13,7 +13,7 @@ import { createFacts } from "./facts.ts";
 import { createOperations } from "./operations.ts";
 import { refuseChangedText } from "./plain-rows.ts";
 import { createQueues } from "./queues.ts";
-import { openTextFrom, rankOf, savedValues, textFrom } from "./rows.ts";
+import { inTurn, openTextFrom, savedValues, textFrom } from "./rows.ts";
 import { schemaName, schemaVersion } from "./schema.ts";
 import { atOnce, type Database } from "./statements.ts";
 import { createSweeps } from "./sweep.ts";
@@ -119,20 +119,14 @@ export function createSqlStore(database: Database): OutboxStore {
 			return found;
 		},
 		async open(recipient, limit, now) {
+			const stops = await names.stopsOf(recipient);
+			const read = async (isAll: boolean, at: number): Promise<OpenText[]> =>
+				(await query(statements.open(isAll), [...whose(recipient), now, at, ...stops])).map(openTextFrom);
+			const found = await (limit > atOnce ? inParts((after) => read(true, after)) : read(false, Math.max(limit, 10)));
 			// The few that were attempted are ordered here, so that the database needs to sort nothing.
-			const values = [...whose(recipient), now, Math.max(limit, 10), ...(await names.stopsOf(recipient))];
-			const found = (await query(statements.open, values)).map(openTextFrom);
-			return found.sort((one, other) => rankOf(one) - rankOf(other)).slice(0, limit);
+			return found.sort(inTurn).slice(0, limit);
 		},
-		async unfinished(recipient) {
-			const found: OutboxText[] = [];
-			for (let isMore = true; isMore; ) {
-				const next = await textsOf(statements.unfinished, [...whose(recipient), found.at(-1)?.seq ?? 0]);
-				found.push(...next);
-				isMore = next.length === atOnce;
-			}
-			return found;
-		},
+		unfinished: (recipient) => inParts((after) => textsOf(statements.unfinished, [...whose(recipient), after])),
 		followed: (recipient, now) => textsOf(statements.followed, [...whose(recipient), now]),
 		async save(text, { unlessStopped: isGuarded = false, lease, leaseMs = 0 } = {}) {
 			const stops = isGuarded ? await names.stopsOf(text) : ["", "", "", ""];
@@ -194,6 +188,17 @@ export function createSqlStore(database: Database): OutboxStore {
 		counts: seeing(operations.counts),
 		list: seeing(operations.list),
 	};
+}
+
+/** All texts of a number, of which a statement gives the next ones after one. */
+async function inParts<Text extends OutboxText>(next: (after: number) => Promise<Text[]>): Promise<Text[]> {
+	const found: Text[] = [];
+	for (let isMore = true; isMore; ) {
+		const some = await next(found.at(-1)?.seq ?? 0);
+		found.push(...some);
+		isMore = some.length === atOnce;
+	}
+	return found;
 }
 
 /** The values of {@link insertedColumns}. */

@@ -109,8 +109,8 @@ export interface Statements {
 	find: string;
 	/** message id */
 	byMessage: string;
-	/** recipient, agency, now, limit; names of the recipient's stops, four */
-	open: string;
+	/** recipient, agency, now, limit; names of the recipient's stops, four. For all of them the last one before in place of the limit */
+	open: (isAll: boolean) => string;
 	/** recipient, agency, the last one before */
 	unfinished: string;
 	/** recipient, agency, now */

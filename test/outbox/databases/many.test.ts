@@ -37,6 +37,8 @@ test.each([
 		expect([all, waiting]).toEqual([count, count / 2]);
 		statements();
 		expect(await store.unfinished(to)).toHaveLength(count / 6);
+		const turn = await store.open({ ...to, agencyId }, count, 1);
+		expect(turn.map(({ seq }) => seq)).toEqual((await store.unfinished(to)).map(({ seq }) => seq));
 		await store.wake({ ...to, agencyId }, 900_000);
 		expect(await counted("next_at = 900000")).toBe(count / 6);
 		await store.recover(800_000);
