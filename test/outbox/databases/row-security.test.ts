@@ -59,6 +59,9 @@ test("a role to which rows are hidden stores nothing, and its worker and its dra
 		if (write.startsWith("create")) await owner.query(`grant create on schema public to ${app.role}`);
 		if (write !== "") await tx.query(write);
 		await expect(app.outbox.enqueue({ ...text, id: "tx" }, { tx })).rejects.toMatchObject(refusal("tx", app.role));
+		await expect(app.outbox.enqueue({ ...text, id: "tx", supersedes: "old" }, { tx })).rejects.toMatchObject(
+			refusal("tx", app.role),
+		);
 		await expect(app.outbox.cancel("tx", { tx })).rejects.toMatchObject(refusal("tx", app.role));
 		await expect(app.outbox.acknowledge([{ id: "tx", revision: 1 }], { tx })).rejects.toMatchObject(
 			refusal("tx", app.role),
