@@ -2,7 +2,7 @@
  * The conversation right before a text is first sent, its window, and the service's time.
  */
 import { wrongClockMs } from "./clocks.ts";
-import { newestOf, newestTime, type Reading, slackMs, timeOf } from "./match.ts";
+import { type HeldMatch, newestOf, newestTime, type Reading, slackMs, timeOf } from "./match.ts";
 import type { Baseline, OutboxText } from "./text.ts";
 
 const dayMs = 86_400_000;
@@ -20,6 +20,17 @@ export function baselineOf(reading: Reading | null, now: number): Baseline {
 		readAt: now,
 		openMs: surelyOpenMs(reading, now) || null,
 	};
+}
+
+/** The conversation right before the service held a text whose request is not known. */
+export function baselineBefore({ reading: { messages }, queued }: HeldMatch, now: number): Baseline {
+	const heldAt = timeOf(queued.updatedAt);
+	// The request for consent goes out at that moment.
+	const before = messages.filter(
+		({ createdAt, templateName }) => createdAt !== null && timeOf(createdAt) <= heldAt && templateName === null,
+	);
+	const { newest, known } = newestOf(before);
+	return { since: newest, known, queued: null, seen: true, readAt: now, openMs: null };
 }
 
 /** Whether a request that begins now meets an open window, by this machine's clock and by the service's. */

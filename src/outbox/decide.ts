@@ -3,7 +3,7 @@
  */
 import type { Message } from "messaging-conversations";
 import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
-import { isSurelyOpen, openFor, serviceNow } from "./baseline.ts";
+import { baselineBefore, isSurelyOpen, openFor, serviceNow } from "./baseline.ts";
 import { latestByOwn, unmeasured } from "./clocks.ts";
 import {
 	byOthers,
@@ -121,7 +121,12 @@ function afterRestore(text: OutboxText, match: Match | null, rules: Rules, now: 
 	// The conversation may be hidden. That of a new contact looks the same.
 	if (match === null) return ended("unknown", "unreadable");
 	if (match.kind === "message") return asMessage(match.message.messageSid, phaseOf(match.message), rules, now);
-	if (match.kind === "held") return asHeld(text, match, rules, now);
+	if (match.kind === "held") {
+		const held = asHeld(text, match, rules, now);
+		// Its request is not in the row. What was written before it is no answer.
+		const baseline = text.progress.baseline ?? baselineBefore(match, now);
+		return { ...held, progress: { ...held.progress, baseline } };
+	}
 	if (match.kind === "twice") return ended("unknown", "ambiguous");
 	// If the contact was asked for consent, then for a text that the service held, which may have been this one.
 	if (!match.since.some(({ templateName }) => templateName !== null)) return undefined;

@@ -379,6 +379,30 @@ describe("a backup that was restored", () => {
 		expect(await stateOf(world, "first")).toEqual(["sent", null]);
 	});
 
+	test.each(["no_answer", "answered_in_words", "declined"] as const)(
+		"what is held since goes by what the contact does afterwards, and not by what they wrote the day before: %s",
+		async (end) => {
+			const world = await restored(
+				async (world) => {
+					world.sandbox.clock.advance({ hours: 1 });
+					world.anna.writes("Do you have a garden?");
+					world.sandbox.clock.advance({ hours: 25 });
+					await add(world, "first");
+				},
+				(world) => world.pass({ minutes: 1 }),
+			);
+			await world.pass(3);
+			expect(await stateOf(world, "first")).toEqual(["held", null]);
+			if (end === "answered_in_words") world.anna.writes("Who is this?");
+			if (end === "declined") world.anna.declines();
+			for (let hour = 0; hour < 51; hour++) {
+				world.sandbox.clock.advance({ minutes: 57 });
+				await world.pass(3);
+			}
+			expect(await stateOf(world, "first")).toEqual(["dropped", end]);
+		},
+	);
+
 	test("what the contact declined since is cancelled, and what ran out is unknown", async () => {
 		const held = async (world: World) => {
 			world.sandbox.clock.advance({ hours: 25 });
