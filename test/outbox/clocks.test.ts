@@ -287,6 +287,19 @@ describe("nodes whose clocks differ by 15 s, and one that says tomorrow", () => 
 	});
 });
 
+test("at night a reply waits for another answer, and not for the morning, if the Date of one says tomorrow", async () => {
+	const world = createClocks({ quietHours: { from: "20:00", to: "08:00", timeZone: "UTC" } });
+	const { anna, date, pass, sandbox } = world;
+	sandbox.clock.advanceTo(new Date("2026-01-05T22:00:00Z"));
+	anna.writes("Are you there?");
+	date.aheadMs = 24 * hour;
+	await add(world, "answer", { purpose: "reply" });
+	await world.outbox.drain();
+	date.aheadMs = 0;
+	await pass(minute);
+	expect(world.texts()).toEqual(["answer"]);
+});
+
 test("a reply to what the contact wrote after STOP waits for another answer if the Date of one is far off", async () => {
 	const world = createClocks();
 	const { anna, date, pass } = world;

@@ -57,7 +57,9 @@ export async function ifNotNow(context: Context, text: OutboxText, grounds: Grou
 	if (needsOpen && !isOpen) return { nextAt: now };
 	if (isSilent(text, grounds, now)) return undefined;
 	const asleep = await ifAsleep(context, text, reading);
-	if (asleep) return asleep;
+	// Not until the morning, because the next reading may show that the window is open.
+	const isSure = !reading || policies[purposeOf(text)].keepsQuiet === "always" || !isUnsure(reading, now);
+	if (asleep) return isSure ? asleep : tryAgain(text, now);
 	const isSkipped = text.state === "waiting" && text.progress.given?.whenClosed === "skip" && !isOpen;
 	if (isSkipped && reading && isUnsure(reading, now)) return tryAgain(text, now);
 	return isSkipped ? unsent(text, "expired", "window_closed") : undefined;
