@@ -1,4 +1,5 @@
 import { operationTable } from "../../generated/operations.ts";
+import type { Answers } from "../shared/copies.ts";
 import type { Observers } from "./attempt-event.ts";
 import { type ApiKey, type CallOptions, policyFrom, type RetryPolicy, sentHeaders } from "./client-options.ts";
 import type { ContractDrift } from "./drift.ts";
@@ -22,6 +23,8 @@ export interface ClientState extends Observers {
 	headers: Readonly<Record<string, string>>;
 	/** The option of that name. */
 	errorBodies?: "service" | "any" | undefined;
+	/** What the client has seen of the service. */
+	answers: Answers;
 	/** `hasAnswered` once a response has kept the contract, which proves that the base URL is right. */
 	service: { hasAnswered: boolean };
 	tracer?: Tracer | undefined;

@@ -1,4 +1,5 @@
 import type { CountryCode } from "../phone/phone.ts";
+import { createAnswers, withAnswers } from "../shared/copies.ts";
 import { type Observer, observedBy, observerOf } from "../shared/observer.ts";
 import type { ClientState } from "./call-state.ts";
 import {
@@ -106,13 +107,14 @@ function create(options: unknown): Client {
 		exchange: checked.http ?? createFetchExchange(checked.fetch),
 		tokens: { left: budget, max: budget },
 		service: { hasAnswered: false },
+		answers: createAnswers(),
 		guard: createReuseGuard(),
 		observer: observerOf(checked.fetch),
 	});
 }
 
 /** What a client shares with those derived from it. */
-interface Shared extends Pick<ClientState, "exchange" | "tokens" | "service"> {
+interface Shared extends Pick<ClientState, "exchange" | "tokens" | "service" | "answers"> {
 	guard: ReuseGuard;
 	/** That of a sandbox, if `fetch` is that of its connection. */
 	observer: Observer | undefined;
@@ -147,7 +149,7 @@ function clientFrom(options: CheckedOptions, shared: Shared): Client {
 				conversations: createConversations(transport, agencyId, defaultCountry),
 				messages: createMessages(transport, { agencyId, defaultCountry, isAllowed, guard: shared.guard }),
 			};
-			return observedBy(agency, observer);
+			return observedBy(withAnswers(agency, shared.answers), observer);
 		},
 		request: createSendRequest(transport, baseUrl, allowRecipients !== undefined),
 		withOptions: (changed) => {

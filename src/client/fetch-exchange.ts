@@ -57,6 +57,8 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 		const init: FetchInit = { method, headers, redirect: "manual", signal };
 		if (body !== undefined) init.body = body;
 		if (noStore && (canSkipCache ??= supportsCache())) init.cache = "no-store";
+		// A `fetch` of the caller's may not know that option.
+		if (noStore) init.headers["cache-control"] ??= "no-cache";
 		const connection = once && !given ? freshConnection() : undefined;
 		const fetch: Fetch | undefined = given ?? globalThis.fetch;
 		let head: ExchangeHead | undefined;

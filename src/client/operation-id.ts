@@ -1,5 +1,5 @@
+import { createRecent } from "../shared/recent.ts";
 import { PartnerInvalidInput } from "./errors.ts";
-import { createRecent } from "./recent.ts";
 
 /**
  * Makes a deterministic `operationId` (a UUID, version 8) from the parts that name a send in your system. The same parts

@@ -1,3 +1,4 @@
+import { createRecent } from "../shared/recent.ts";
 import { sleep } from "../shared/sleep.ts";
 import { isWellFormed } from "../shared/validation.ts";
 import { type Call, createCall, LazyCall, orThrowLater } from "./call.ts";
@@ -5,7 +6,6 @@ import type { CallPlan } from "./call-state.ts";
 import { type CallOptions, checkOptions, optionSchemas, policyFrom, type RetryPolicy } from "./client-options.ts";
 import { endable } from "./endable.ts";
 import { abortError, type Facts, type PartnerError, PartnerUnexpectedResponse, withProgress } from "./errors.ts";
-import { createRecent } from "./recent.ts";
 import { backoffMs } from "./retry.ts";
 import type { Reply } from "./transport.ts";
 

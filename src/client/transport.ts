@@ -271,6 +271,7 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 		if (!isAnswer(answer)) throw noResponse();
 		const { status, headers: received, text } = answer;
 		call.head = { status, headers: received };
+		client.answers.note(received.get("x-correlation-id"), url.split("?", 1)[0] ?? url);
 		ended = bufferedResponse(call, status, status < 300 ? text : (text ?? ""));
 	} catch (error) {
 		ended = endOf(call, error, limit, isSent);

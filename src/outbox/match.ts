@@ -8,8 +8,10 @@ import {
 	isPartnerError,
 	isWindowOpen,
 	type Message,
+	PartnerUnexpectedResponse,
 	type QueuedMessage,
 } from "messaging-conversations";
+import { answersOf, readFresh } from "../shared/copies.ts";
 import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
 import { normalized } from "../shared/normal-form.ts";
 import type { Offset } from "./clocks.ts";
@@ -50,22 +52,33 @@ export async function readConversation(
 	{
 		seek,
 		clock,
+		knownAt,
 		...call
 	}: {
 		seek?: (message: Message) => boolean;
+		/** The time of the newest message that is known, by the service's clock. */
+		knownAt?: number | undefined;
 		/** The clock of the outbox. */
 		clock?: (() => number) | undefined;
 		signal?: AbortSignal | undefined;
 		deadlineMs?: number | undefined;
 	} = {},
 ): Promise<Reading | undefined> {
-	const first = await agency.conversations
-		.get(to, call)
-		.withResponse()
-		.catch((error: unknown) => {
-			if (isPartnerError(error) && error._tag === "PartnerNotFound") return undefined;
-			throw error;
-		});
+	const first = await readFresh(answersOf(agency), `${agency.id} ${to}`, {
+		read(isAgain) {
+			// Another size of the page, for which no cache has an answer.
+			return agency.conversations
+				.get(to, isAgain ? { ...call, pageSize: 51 } : call)
+				.withResponse()
+				.catch((error: unknown) => {
+					if (isPartnerError(error) && error._tag === "PartnerNotFound") return undefined;
+					throw error;
+				});
+		},
+		lookUp: async () => (await agency.conversations.lookup([to], call))[0]?.conversation,
+		stale: () => staleError(agency.id),
+		knownAt,
+	});
 	if (!first) return undefined;
 	const { conversation, messagePage } = first.data;
 	const messages = [...messagePage.messages];
@@ -82,6 +95,13 @@ export async function readConversation(
 		if (page.messages.some(isEnd)) break;
 	}
 	return reading;
+}
+
+/** The error of a conversation that only copies show. The next read may show it. */
+function staleError(agencyId: string): PartnerUnexpectedResponse {
+	const operation = "conversations.get";
+	const message = `${operation}: the answer is an old copy, such as that of a cache in front of the service`;
+	return new PartnerUnexpectedResponse(message, { operation, agencyId, retryable: true });
 }
 
 /** What a reading shows of a text. */

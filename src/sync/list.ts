@@ -1,4 +1,5 @@
-import { type AgencyClient, PartnerUnexpectedResponse } from "messaging-conversations";
+import { type AgencyClient, type ConversationSummary, PartnerUnexpectedResponse } from "messaging-conversations";
+import { answersOf, isCopy } from "../shared/copies.ts";
 import { fingerprintOf, instant } from "./fingerprint.ts";
 import type { SyncFunction } from "./input.ts";
 import { type RetryContext, retryLimited } from "./limited.ts";
@@ -43,8 +44,8 @@ export interface Range {
 	startAt: (top: Top) => number;
 	/** Whether the service's clock seems to be set back, so that the first page may be an old one of a cache. */
 	isSetBack?: (date: number) => boolean;
-	/** Throws if the service's clock is not set back after all. Gets the numbers of the page that was listed. */
-	checkClock?: (listed: readonly string[]) => Promise<void>;
+	/** Throws if a first page that seems to be old is. Returns the service's time. */
+	checkPage?: (listed: readonly ConversationSummary[], date: number) => Promise<number>;
 	/** Whether the first page shows that a whole list would bring nothing. */
 	isEnough?: (page: readonly Row[], date: number) => boolean;
 }
@@ -101,11 +102,11 @@ export async function list(source: Source, range: Range, listing: Listing): Prom
 			source.pace?.sent(response.attempts);
 			let sentAt = instant(response.headers.get("date"));
 			// A cache has no answer for another size of the page, unless that was asked for before: then it may be old too.
-			if (isFirst && !cursor && range.isSetBack?.(sentAt)) {
+			if (isFirst && !cursor && maybeOld(response.headers)) {
 				({ data, response } = await retryLimited(source, () => request(99)));
 				source.pace?.sent(response.attempts);
 				sentAt = instant(response.headers.get("date"));
-				if (range.isSetBack(sentAt)) await range.checkClock?.(data.conversations.map(({ phoneNumber }) => phoneNumber));
+				if (maybeOld(response.headers)) sentAt = (await range.checkPage?.(data.conversations, sentAt)) ?? sentAt;
 			}
 			if (!cursor) date = sentAt;
 			const page = data.conversations.map((row) => ({ row, at: instant(row.lastMessageAt) }));
@@ -148,6 +149,10 @@ export async function list(source: Source, range: Range, listing: Listing): Prom
 			if (cursors.has(cursor)) throw endless("a cursor that was read before");
 			cursors.add(cursor);
 		}
+	}
+
+	function maybeOld(headers: Headers): boolean {
+		return isCopy(answersOf(agency), headers) || range.isSetBack?.(instant(headers.get("date"))) === true;
 	}
 
 	// Not an async function, because V8 keeps ten frames of a stack: see `retryLimited`.

@@ -1,3 +1,5 @@
+import type { ConversationSummary } from "messaging-conversations";
+import { fits } from "../shared/copies.ts";
 import {
 	decide,
 	isSetBack,
@@ -23,7 +25,7 @@ export function planPoll(feed: Feed): Promise<Plan> {
 	const range: Range = {
 		startAt: (top) => startOf(memory, top, lookbackMs),
 		isSetBack: (date) => isSetBack(memory, date, lookbackMs),
-		checkClock: (listed) => checkClock(feed, listed),
+		checkPage: (listed, date) => checkPage(feed, listed, date),
 		isEnough: (page, date) => isUnchanged(page, date, memory, lookbackMs),
 	};
 	// Not an async function, because V8 keeps ten frames of a stack: see `retryLimited`.
@@ -39,15 +41,24 @@ export function planPoll(feed: Feed): Promise<Plan> {
 const mostLookedUp = 100;
 
 /**
- * Throws if the list is an old one of a cache, although the service's clock seems to be set back. No cache answers a POST,
- * so the `Date` of a lookup is the service's. Any number serves: the page can be empty, and the memory without numbers.
+ * Throws if the first page of a list is an old one of a cache. No cache answers a POST, so a lookup says what there is. If the page
+ * fits it, the page is true, whatever its `Date` says. Returns the service's time: that of the lookup, unless its clock seems to be
+ * set back too. The page can be empty, and the memory without numbers.
  */
-async function checkClock(feed: Feed, listed: readonly string[]): Promise<void> {
+async function checkPage(feed: Feed, listed: readonly ConversationSummary[], date: number): Promise<number> {
 	const { memory, lookbackMs } = feed;
-	const numbers = [...listed, ...numbersIn(memory)].slice(0, mostLookedUp);
-	const { date } = numbers[0] === undefined ? { date: never } : await lookUp(feed, numbers);
-	if (date === never || isSetBack(memory, date, lookbackMs)) return;
-	throw unexpected(feed, "conversations.list", "the list is older than the latest poll");
+	const rows = new Map(listed.map((row) => [row.phoneNumber, row]));
+	const numbers = [...new Set([...rows.keys(), ...numbersIn(memory)])].slice(0, mostLookedUp);
+	if (numbers[0] === undefined) return date;
+	const { there, date: said } = await lookUp(feed, numbers);
+	const newest = Math.max(never, ...listed.map(({ lastMessageAt }) => instant(lastMessageAt)));
+	const isTrue = numbers.every((phoneNumber) => {
+		const [row, summary] = [rows.get(phoneNumber), there.get(phoneNumber)];
+		if (row) return fits(summary, row);
+		return !summary || instant(summary.lastMessageAt) <= newest;
+	});
+	if (!isTrue) throw unexpected(feed, "conversations.list", "the list is older than the latest poll");
+	return said === never || isSetBack(memory, said, lookbackMs) ? date : said;
 }
 
 /**

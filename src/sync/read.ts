@@ -8,6 +8,7 @@ import {
 	type PartnerError,
 	PartnerUnexpectedResponse,
 } from "messaging-conversations";
+import { answersOf, readFresh } from "../shared/copies.ts";
 import { untilAborted } from "../shared/signals.ts";
 import { instant } from "./fingerprint.ts";
 import { ofCaller } from "./input.ts";
@@ -42,8 +43,20 @@ export type From = number | "newest";
 async function read(source: Source, phoneNumber: string, from: From): Promise<Conversation> {
 	const { agency, signal, raw, pace } = source;
 	const pageSize = from === "newest" ? 1 : 100;
-	const { data, response } = await agency.conversations.get(phoneNumber, { pageSize, signal }).withResponse();
-	pace?.sent(response.attempts);
+	const found = await readFresh(answersOf(agency), `${agency.id} ${phoneNumber}`, {
+		async read(isAgain) {
+			// Another size of the page, for which no cache has an answer.
+			const size = isAgain ? (pageSize === 1 ? 2 : pageSize - 1) : pageSize;
+			const answered = await agency.conversations.get(phoneNumber, { pageSize: size, signal }).withResponse();
+			pace?.sent(answered.response.attempts);
+			return answered;
+		},
+		lookUp: async () => (await lookUp(source, [phoneNumber])).there.get(phoneNumber),
+		stale: () => unexpected(source, "conversations.get", "the answer is an old copy"),
+	});
+	// It rejects if there is no such conversation.
+	if (!found) throw unexpected(source, "conversations.get", "the answer is an old copy");
+	const { data, response } = found;
 	const { conversation, messagePage } = data;
 	if (conversation.summary.phoneNumber !== phoneNumber)
 		throw unexpected(source, "conversations.get", "the answer is about another contact");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRecent } from "../../src/client/recent.ts";
+import { createRecent } from "../../src/shared/recent.ts";
 
 // No public call shows what it forgets: a reuse guard of a thousand ids, or an iteration of a thousand pages.
 

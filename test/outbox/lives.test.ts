@@ -2,7 +2,7 @@
 // status column says.
 import { createClient } from "messaging-conversations";
 import { createOutbox, type EnqueuedText, type Purpose } from "messaging-conversations/outbox";
-import { createSandbox } from "messaging-conversations/sandbox";
+import { createSandbox, type Sandbox } from "messaging-conversations/sandbox";
 import { expect, test } from "vitest";
 import { isLong } from "../length.ts";
 import { memoryStore } from "./memory.ts";
@@ -41,8 +41,18 @@ interface Enqueued {
 	isAwaited: boolean;
 }
 
-/** One life of a contact, with a backup that is restored in it. Returns what went wrong. */
-async function live(seed: number, { isRestored = false, hasRepeats = false }): Promise<string[]> {
+/** What may happen in a life. */
+interface Kind {
+	/** A backup is restored. */
+	isRestored?: boolean;
+	hasRepeats?: boolean;
+	/** One answer has a Date that lags by hours, one has that of tomorrow, and one is a copy of hours ago. */
+	hasWrongAnswers?: boolean;
+}
+
+/** One life of a contact. Returns what went wrong. */
+async function live(seed: number, kind: Kind): Promise<string[]> {
+	const { isRestored = false, hasRepeats = false, hasWrongAnswers = false } = kind;
 	const random = randomFrom(seed);
 	const pick = <Each>(list: readonly Each[]): Each => list[Math.floor(random() * list.length)] as Each;
 	const sandbox = createSandbox();
@@ -51,7 +61,8 @@ async function live(seed: number, { isRestored = false, hasRepeats = false }): P
 	const anna = agency.contact("+447700900101");
 	const now = () => clock.now().getTime();
 	const store = memoryStore();
-	const client = createClient({ ...sandbox.connection });
+	const answers = createAnswers(sandbox, random, hasWrongAnswers);
+	const client = createClient({ ...sandbox.connection, ...(hasWrongAnswers && { fetch: answers.fetch }) });
 	const outbox = createOutbox({
 		client,
 		store,
@@ -194,11 +205,14 @@ async function live(seed: number, { isRestored = false, hasRepeats = false }): P
 		const isAsked = anna.state().held !== null && random() < 0.5;
 		const act = isAsked ? pick(["accepts", "declines", "writes"]) : pick(weights);
 		const before = new Set(texts.keys());
+		const wrongBefore = answers.wrongSoFar();
 		await acts[act]?.();
 		// Nothing else happens within a second.
 		await pass(1_000);
+		// A wrong answer may delay a reply.
+		const isRight = answers.wrongSoFar() === wrongBefore;
 		for (const [id, { isAwaited }] of texts)
-			if (isAwaited && !hasRepeats && !before.has(id) && !anna.inbox().some(({ body }) => body === id))
+			if (isRight && isAwaited && !hasRepeats && !before.has(id) && !anna.inbox().some(({ body }) => body === id))
 				wrong.push(`${id} was not sent at once: ${(await outbox.status(id))?.description}`);
 		// The window closes after a day of silence.
 		await pass(pick([1, 30, 240, 1_500, 2_000]) * 60_000);
@@ -236,8 +250,60 @@ async function live(seed: number, { isRestored = false, hasRepeats = false }): P
 	return wrong;
 }
 
+/** A service of which one answer lags, one leads and one is a copy, at some time in a life. */
+function createAnswers({ fetch, clock }: Sandbox, random: () => number, isWrong: boolean) {
+	interface Kept {
+		body: string;
+		status: number;
+		headers: Headers;
+		at: number;
+	}
+	const kept: Kept[] = [];
+	let reads = 0;
+	let given = 0;
+	/** Which read of the conversation gets it. */
+	const wrong = isWrong
+		? new Map([
+				[Math.floor(1 + 40 * random()), "lags"],
+				[Math.floor(1 + 40 * random()), "leads"],
+				[Math.floor(10 + 40 * random()), "copy"],
+			])
+		: new Map<number, string>();
+	/** Of a copy, one of these shows that it is one. */
+	const tells = random() < 0.5 ? "age" : "correlation id";
+	const hours = Math.ceil(3 * random());
+	return {
+		wrongSoFar: () => given,
+		async fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+			const isRead = init?.method === "GET" && /\/conversations\/%2B\d+(\?|$)/.test(String(input));
+			const what = isRead ? wrong.get(++reads) : undefined;
+			if (what) given++;
+			const at = clock.now().getTime();
+			const old = kept.find((each) => at - each.at > hours * hour);
+			if (what === "copy" && old) {
+				const headers = new Headers(old.headers);
+				if (tells === "age") {
+					headers.set("age", String(Math.round((at - old.at) / 1_000)));
+					headers.set("x-correlation-id", crypto.randomUUID());
+				}
+				return new Response(old.body, { status: old.status, headers });
+			}
+			const response = await fetch(input, init);
+			const headers = new Headers(response.headers);
+			const aheadMs = what === "lags" ? -3 * hour : what === "leads" ? 24 * hour : 0;
+			headers.set("date", new Date(at + aheadMs).toUTCString());
+			const body = await response.text();
+			const { status } = response;
+			if (isRead && status === 200) kept.unshift({ body, status, headers, at });
+			return new Response(body, { status, headers });
+		},
+	};
+}
+
 test.each([
 	["without a restore", {}],
+	["with wrong answers", { hasWrongAnswers: true }],
+	["with wrong answers and a restore", { hasWrongAnswers: true, isRestored: true }],
 	["with a restore", { isRestored: true }],
 	["with repeated words", { hasRepeats: true }],
 ])(

@@ -32,8 +32,11 @@ export async function readFor(
 		return text.state === "waiting" ? Number.POSITIVE_INFINITY : since - slackMs;
 	};
 	try {
+		const { lastHeld } = text.progress;
+		const knownAt = Math.max(await context.contact.knownAt(), since, lastHeld?.newest ?? 0);
 		const found = await readConversation(client.agency(text.agencyId), text.to, from, {
 			clock: now,
+			knownAt,
 			deadlineMs: readingMs,
 			signal,
 		});
@@ -79,6 +82,7 @@ export async function follow(
 	try {
 		const reading = await readConversation(client.agency(recipient.agencyId), recipient.to, oldest - slackMs, {
 			clock: now,
+			knownAt: await context.contact.knownAt(),
 			seek: ({ messageSid }) => missing.delete(storableId(messageSid)) && missing.size === 0,
 			signal,
 		});

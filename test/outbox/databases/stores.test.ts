@@ -77,7 +77,7 @@ test("what a stop and an opt-out leave of a number cannot be reversed: each data
 		await store.migrate();
 		await store.stop(text);
 		await store.stop({ to: text.to });
-		await store.note(text, { optedOut: 1 });
+		await store.note(text, { optedOut: { service: 1 } });
 		return (db.prepare("select name from outbox_text_stop").all() as { name: string }[])
 			.map(({ name }) => name)
 			.filter((name) => name.includes("-"));

@@ -19,3 +19,6 @@ export function createRecent<Value>(capacity: number) {
 		},
 	};
 }
+
+/** The latest entries of many. */
+export type Recent<Value> = ReturnType<typeof createRecent<Value>>;
