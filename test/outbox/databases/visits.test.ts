@@ -40,11 +40,17 @@ function outboxOn(store: OutboxStore) {
 interface Several {
 	store: OutboxStore;
 	begin: () => Promise<{ tx: Transaction; end: (how: "commit" | "rollback") => Promise<void> }>;
+	/** How many statements wait for a row of another transaction. */
+	waiting: () => Promise<number>;
 }
 
 async function onPool(pool: pg.Pool): Promise<Several> {
 	return {
 		store: postgresStore(pool),
+		async waiting() {
+			const sql = "select count(*) from pg_locks where not granted and database is null";
+			return Number((await pool.query(sql)).rows[0].count);
+		},
 		async begin() {
 			const tx = await pool.connect();
 			await tx.query("begin");
@@ -79,6 +85,11 @@ const databases: [name: string, open: () => Promise<Several>][] = [
 				pools.push(pool);
 				return {
 					store: mysqlStore(pool),
+					async waiting() {
+						const sql = "select count(*) as count from information_schema.innodb_trx where trx_state = 'LOCK WAIT'";
+						const [rows] = await pool.query(sql);
+						return Number(Reflect.get(Object(Array.isArray(rows) ? rows[0] : undefined), "count"));
+					},
 					async begin() {
 						const tx = await pool.getConnection();
 						await tx.beginTransaction();
@@ -99,22 +110,25 @@ const codeOf = (error: unknown): unknown => Reflect.get(Object(error), "code") ?
 
 describe.each(databases)("visits that move at once on %s", (name, open) => {
 	async function create() {
-		const { store, begin } = await open();
+		const { store, begin, waiting } = await open();
 		const all = outboxOn(store);
 		await all.outbox.migrate();
 		const states = async (...ids: string[]) =>
 			(await Promise.all(ids.map((id) => store.find(id)))).map((row) => row && (row.reason ?? row.state));
-		return { ...all, begin, states };
+		/** Waits until the second transaction waits for the first one. */
+		const untilLocked = () => expect.poll(waiting).toBe(1);
+		return { ...all, begin, states, untilLocked };
 	}
 
 	test("two processes move one visit: both succeed one after the other, and the old time does not go out", async () => {
-		const { outbox, note, begin, states, sandbox, texts } = await create();
+		const { outbox, note, begin, states, sandbox, texts, untilLocked } = await create();
 		await outbox.enqueue({ ...note, id: "v0", body: "at 10" });
 		const [first, second] = [await begin(), await begin()];
 		await outbox.enqueue({ ...note, id: "v1", body: "at 14", supersedes: "v0" }, { tx: first.tx });
 		const waiting = outbox
 			.enqueue({ ...note, id: "v2", body: "at 15", supersedes: "v0" }, { tx: second.tx })
 			.then(() => "stored", codeOf);
+		await untilLocked();
 		await first.end("commit");
 		// In a snapshot the row has changed, and PostgreSQL says so with a code of its own.
 		const isSnapshot = name.includes("repeatable");
@@ -127,12 +141,13 @@ describe.each(databases)("visits that move at once on %s", (name, open) => {
 	});
 
 	test("a double click on a move is one move", async () => {
-		const { outbox, note, begin, states } = await create();
+		const { outbox, note, begin, states, untilLocked } = await create();
 		await outbox.enqueue({ ...note, id: "v0" });
 		const [first, second] = [await begin(), await begin()];
 		const moved = { ...note, id: "v1", supersedes: "v0" };
 		await outbox.enqueue(moved, { tx: first.tx });
 		const waiting = outbox.enqueue(moved, { tx: second.tx }).then(({ state }) => state, codeOf);
+		await untilLocked();
 		await first.end("commit");
 		expect(await waiting).toBe(name.includes("repeatable") ? "40001" : "waiting");
 		await second.end("rollback");
@@ -140,11 +155,12 @@ describe.each(databases)("visits that move at once on %s", (name, open) => {
 	});
 
 	test("a move that is rolled back lets the other one take the place", async () => {
-		const { outbox, note, begin, states } = await create();
+		const { outbox, note, begin, states, untilLocked } = await create();
 		await outbox.enqueue({ ...note, id: "v0" });
 		const [first, second] = [await begin(), await begin()];
 		await outbox.enqueue({ ...note, id: "v1", supersedes: "v0" }, { tx: first.tx });
 		const waiting = outbox.enqueue({ ...note, id: "v2", supersedes: "v0" }, { tx: second.tx });
+		await untilLocked();
 		await first.end("rollback");
 		expect((await waiting).state).toBe("waiting");
 		await second.end("commit");
