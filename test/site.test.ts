@@ -1,9 +1,8 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { anchorOf } from "../docs/.vitepress/anchor.ts";
-import { moved } from "../docs/.vitepress/groups.ts";
 import { deadLinks } from "../scripts/site-links.ts";
 
 /** A built site of these files. */
@@ -53,20 +52,4 @@ test.each([
 	["snake_case", "snake_case"],
 ])("a heading has the anchor that it has on GitHub: %s", (heading, anchor) => {
 	expect(anchorOf(heading)).toBe(anchor);
-});
-
-/** The anchors of a guide's headings, and those that it sets itself. */
-function anchorsIn(page: string): string[] {
-	const text = readFileSync(new URL(`../docs/${page}.md`, import.meta.url), "utf8").replace(/^```[\s\S]*?^```/gm, "");
-	const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => anchorOf(heading));
-	return [...headings, ...[...text.matchAll(/<a id="(.+?)">/g)].map(([, id = ""]) => id)];
-}
-
-const old: Readonly<Record<string, string>> = JSON.parse(
-	readFileSync(new URL("anchors-0.2.json", import.meta.url), "utf8"),
-);
-
-test.each(Object.entries(old))("a link to a heading that %s had in 0.2 leads to its successor", (page, anchors) => {
-	const place = moved[page]?.replace(/\.html.*/, "") ?? page;
-	expect(anchorsIn(place)).toEqual(expect.arrayContaining(anchors.split(" ")));
 });

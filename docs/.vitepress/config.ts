@@ -1,8 +1,7 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitepress";
 import { anchorOf } from "./anchor.ts";
-import { moved } from "./groups.ts";
 import { linksOutside, repositoryUrl } from "./links.ts";
 import { sidebar } from "./pages.ts";
 
@@ -16,17 +15,6 @@ export default defineConfig({
 	// GitHub Pages serves a repository below its name.
 	base: process.env.DOCS_BASE ?? "/",
 	cleanUrls: false,
-	buildEnd({ outDir }) {
-		for (const [page, place] of Object.entries(moved)) {
-			const [file, anchor = ""] = place.split("#");
-			// A link to a heading of the old page leads to that heading.
-			const go = `location.replace("./${file}" + (location.hash || "${anchor && `#${anchor}`}"))`;
-			writeFileSync(
-				`${outDir}/${page}.html`,
-				`<!doctype html><meta charset="utf-8"><title>Moved</title><script>${go}</script><noscript><meta http-equiv="refresh" content="0; url=./${place}"></noscript><a href="./${place}">This page has moved.</a>\n`,
-			);
-		}
-	},
 	srcExclude: ["node_modules/**", "README.md"],
 	markdown: {
 		// The default themes have too little contrast for WCAG AA.
@@ -56,7 +44,7 @@ export default defineConfig({
 						boostDocument: (id: string) => {
 							if (/^\/reference\/(api|examples)\//.test(id)) return 0.05;
 							const isReference =
-								/\/(reference\/|options|errors|faults|fidelity|phone-numbers|outbox-databases|outbox-states|mirroring-limits|sandbox-routes|glossary|upgrading)/;
+								/\/(reference\/|options|errors|faults|fidelity|phone-numbers|outbox-databases|outbox-states|mirroring-limits|sandbox-routes|glossary)/;
 							return isReference.test(id) ? 0.4 : 1;
 						},
 					},

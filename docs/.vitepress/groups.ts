@@ -32,7 +32,6 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		"doctor",
 		"tail",
 		"key-rotation",
-		"upgrading",
 		"performance",
 	],
 	Recipes: [...pagesIn("recipes"), "nextjs"],
@@ -68,10 +67,3 @@ function pagesIn(folder: string): string[] {
 	const sorted = files.sort((one, other) => Number(other === "index.md") - Number(one === "index.md"));
 	return sorted.map((file) => `${folder}/${file.slice(0, -3)}`);
 }
-
-/** Pages that have moved, and where to. The site leads from their old addresses. */
-export const moved: Readonly<Record<string, string>> = {
-	"doctor-checks": "doctor.html#the-checks",
-	"outbox-stores": "outbox-databases.html",
-	"retries-and-crashes": "reliability.html",
-};

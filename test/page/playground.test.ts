@@ -198,11 +198,3 @@ test("at 320 px no page scrolls sideways", async () => {
 		expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), path).toBeLessThanOrEqual(0);
 	}
 });
-
-test("a link to a heading of a page that has moved leads to that heading", async () => {
-	const page = await open("/outbox-stores.html#the-table");
-	await page.waitForURL(`${address}/outbox-databases.html#the-table`);
-	await page.getByRole("heading", { name: "The table" }).waitFor();
-	await page.goto(`${address}/doctor-checks.html`);
-	await page.waitForURL(`${address}/doctor.html#the-checks`);
-});
