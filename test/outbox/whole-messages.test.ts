@@ -108,6 +108,7 @@ test.each([
 	["our text in quotation marks", "“Reply STOP to unsubscribe”? What for"],
 	["a link", "Wrong number https://example.com/14"],
 	["two numbers", "Wrong number, ①④"],
+	["a greeting with the right number", "Hi flat 14, wrong number"],
 	["a correction", "Wrong number, sorry, I meant the tram"],
 ])("%s is none", (_what, text) => expect(isAny(text)).toBe(false));
 

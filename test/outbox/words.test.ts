@@ -163,6 +163,33 @@ describe("a contact who writes that the number is wrong", () => {
 		expect(await stateOf(world, "notice")).toEqual(["waiting", "wrong_number"]);
 	});
 
+	test("messages without a time say it once, and none of them that the number is right", async () => {
+		const world = createWorld(notMine);
+		const { outbox, agency, anna, client } = world;
+		const observe = async (words: string) => {
+			anna.writes(words);
+			const { conversation, messagePage } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
+			const messages = messagePage.messages.slice(0, 1).map((message) => ({ ...message, createdAt: null }));
+			const change = { agencyId: agency.id, conversation, messages };
+			await outbox.observe(change);
+			return change;
+		};
+		const first = await observe("Wrong number");
+		for (let count = 0; count < 60; count++) anna.writes(`Message ${count}`);
+		await add(world, "notice");
+		await world.pass({ minutes: 1 });
+		expect(await stateOf(world, "notice")).toEqual(["waiting", "wrong_number"]);
+		await observe("STOP, please call");
+		await observe("START");
+		await world.pass({ minutes: 20 });
+		expect(await stateOf(world, "notice")).toEqual(["waiting", "wrong_number"]);
+		expect(await outbox.optIn({ agencyId: agency.id, to: anna.phoneNumber })).toBe(true);
+		// The same message comes again.
+		await outbox.observe(first);
+		await world.pass({ minutes: 1 });
+		expect(await world.state("notice")).toBe("sent");
+	});
+
 	test("a tap on a button with this label says it too", async () => {
 		const world = createWorld(notMine);
 		tap(world, "Wrong number");
@@ -222,6 +249,8 @@ describe("a contact who refuses something", () => {
 			);
 			world.anna.writes("Is the garden big?");
 			await add(world, "later", { purpose: "marketing" });
+			await world.pass({ minutes: 1 });
+			expect(world.texts()).toContain("later");
 			await world.pass({ minutes: 30 });
 			expect(world.texts().slice(2).sort()).toEqual(["campaign", "later"]);
 		},

@@ -223,7 +223,7 @@ export function isOptIn(text: string | null | undefined): boolean {
  * @throws PartnerInvalidInput for anything else than a text
  */
 export function isWrongNumber(text: string | null | undefined): boolean {
-	return isWhole(read(text, "isWrongNumber"), "wrongNumber") && !isOptOut(text);
+	return isWhole(read(text, "isWrongNumber"), "wrongNumber");
 }
 
 /**
@@ -235,7 +235,7 @@ export function isWrongNumber(text: string | null | undefined): boolean {
  * @throws PartnerInvalidInput for anything else than a text
  */
 export function isRefusal(text: string | null | undefined): boolean {
-	return isWhole(read(text, "isRefusal"), "refusal") && !isOptOut(text);
+	return isWhole(read(text, "isRefusal"), "refusal");
 }
 
 /**
