@@ -107,10 +107,10 @@ export interface OutboxStore {
 	release: (lease: Lease, next?: NextDue) => Promise<void>;
 	/** Finds the agencies that have texts, or had some. */
 	agencies: () => Promise<string[]>;
-	/** Finds the pauses; that of everybody has an empty `agencyId`, and that of everybody's sends {@link allSends}. */
+	/** Finds the pauses; that of everybody has an empty `agencyId`, and that of everybody's sends `*`. */
 	paused: () => Promise<StoredPause[]>;
 	/**
-	 * Pauses an agency, or everybody. Of two pauses the longer one counts, and the earlier `since`. Under {@link allSends} only what is
+	 * Pauses an agency, or everybody. Of two pauses the longer one counts, and the earlier `since`. Under `*` only what is
 	 * to be sent waits: until `resume`, `claim` and `save` do as if everybody were suspended.
 	 */
 	pause: (pause: StoredPause) => Promise<void>;
