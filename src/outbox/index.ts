@@ -57,6 +57,7 @@ export type {
 	OutboxStore,
 	StoredCounts,
 	StoredPause,
+	StoredSleep,
 	StoredSuspension,
 	StoredWait,
 	StoredWorker,

@@ -40,7 +40,7 @@ import { createGateway } from "./work/gateway.ts";
 import { throughOutages } from "./work/outage.ts";
 import { createPauses, type Pause } from "./work/pauses.ts";
 import { workQueue } from "./work/queue.ts";
-import { createQuietClock } from "./work/quiet.ts";
+import { createAlarm, createQuietClock } from "./work/quiet.ts";
 import { createSettingsCache } from "./work/settings.ts";
 import { createSuspensionReports } from "./work/suspended.ts";
 import { createSummaries } from "./work/watch.ts";
@@ -294,7 +294,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	const pauses = createPauses(tell, now, store, access);
 	const leaseMs = Math.min(longestLeaseMs, Math.max(shortestLeaseMs, Math.floor(options.settleMs / 2)));
 	const optOuts = createOptOutReader(options.optOut);
-	const quiet = createQuietClock(options.quietHours);
+	const quiet = createQuietClock(options.quietHours, now);
 	const summaries = createSummaries(client, store, now);
 	const context = {
 		options,
@@ -310,7 +310,8 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	const { concurrency } = options;
 	const step = (lease: Lease, signal?: AbortSignal) => workQueue(context, lease, signal);
 	const suspended = createSuspensionReports(tell, now);
-	const loop = createLoop({ store, step, now, concurrency, leaseMs, suspended }, pauses);
+	const awaken = createAlarm(store, quiet, now);
+	const loop = createLoop({ store, step, now, concurrency, leaseMs, awaken, suspended }, pauses);
 	const operator = createOperator(store, now, { agencyOf: (id) => client.agency(id).id, onChange: settled });
 	/** Tells a sandbox of a text, if the client has its connection. */
 	const show = observerOf(client)?.outbox(store, operator.status);

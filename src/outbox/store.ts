@@ -58,6 +58,10 @@ export interface OutboxStore {
 	stop: (recipient: Partial<Recipient>) => Promise<void>;
 	/** Makes the waiting and held texts of a number due, or as soon as their turn comes; without an agency in all agencies. */
 	wake: (recipient: Partial<Recipient>, now: number) => Promise<void>;
+	/** Finds until when texts wait for the end of quiet hours, once for each agency and time. */
+	asleep: () => Promise<StoredSleep[]>;
+	/** Makes the texts due that wait for such an end. */
+	awaken: (sleep: StoredSleep, now: number) => Promise<void>;
 	/** Makes all unfinished texts due and ends all pauses, because the clock was set back. Reasons and failures of the pauses stay. */
 	recover: (now: number) => Promise<void>;
 	/** Finds the first text of the recipient that is due after `now`: its time, and what it waits for then. */
@@ -208,6 +212,14 @@ export interface StoredWait {
 	/** One of the settings, `before_send_failed` or `wrong_number`. */
 	reason: OutboxReason;
 	/** When the next try is, in milliseconds. */
+	until: number;
+}
+
+/** Until when texts of an agency wait because of its quiet hours. */
+export interface StoredSleep {
+	/** The agency. */
+	agencyId: string;
+	/** The end of the quiet hours, as it was known when the texts came due, in milliseconds. */
 	until: number;
 }
 

@@ -224,6 +224,21 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 					queue.revision++;
 				}
 		},
+		asleep: async () => {
+			const sleeping = copies(({ state, reason }) => state === "waiting" && reason === "quiet_hours");
+			const found = sleeping.map(({ agencyId, nextAt }) => ({ agencyId, until: nextAt ?? 0 }));
+			return [...new Map(found.map((each) => [JSON.stringify(each), each])).values()];
+		},
+		async awaken({ agencyId, until }, now) {
+			for (const row of rows.values())
+				if (row.agencyId === agencyId && row.reason === "quiet_hours" && row.nextAt === until)
+					set(row, { nextAt: now, version: row.version + 1 });
+			for (const queue of queues.values())
+				if (queue.agencyId === agencyId) {
+					queue.dueAt = Math.min(queue.dueAt, now);
+					queue.revision++;
+				}
+		},
 		async recover(now) {
 			for (const row of rows.values()) {
 				const at = isReady(row, now) ? now : row.readyAt;

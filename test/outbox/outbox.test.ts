@@ -322,10 +322,9 @@ test("contacts whose calls fail together make one pause, and not one each", asyn
 	const { sandbox, agency, outbox, enqueue } = createWorld();
 	const contacts = ["1", "2", "3", "4"].map((digit) => agency.contact(`+44770090011${digit}`));
 	for (const contact of contacts) contact.writes("Hello");
-	agency.unlink();
+	sandbox.faults.add({ operation: "conversations.get", times: 4, effect: { kind: "html", status: 429 } });
 	for (const { phoneNumber } of contacts) await enqueue("Hi", { to: phoneNumber });
 	await outbox.drain();
-	agency.link();
 	sandbox.clock.advance({ ms: 1_000 });
 	await outbox.drain();
 	expect(contacts.map((contact) => contact.inbox().map(({ body }) => body))).toEqual(contacts.map(() => ["Hi"]));

@@ -167,6 +167,8 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 	["renew does nothing", /claim after both/, () => ({ renew: async () => {} })],
 	["paused finds nothing", /paused: expected/, () => ({ paused: async () => [] })],
 	["probe lets everybody in", /probe of another time/, () => ({ probe: async () => true })],
+	["asleep finds nothing", /asleep: expected/, () => ({ asleep: async () => [] })],
+	["awaken does nothing", /times after awaken/, () => ({ awaken: async () => {} })],
 	["agencies finds nothing", /agencies: expected/, () => ({ agencies: async () => [] })],
 	["resume does nothing", /paused after resume/, () => ({ resume: async () => {} })],
 	["join refuses", /join/, () => ({ join: async () => false })],

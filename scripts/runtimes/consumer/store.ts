@@ -128,6 +128,8 @@ export function objectStore(): OutboxStore {
 		async release(lease) {
 			if (leases.get(nameOf(lease))?.token === lease.token) leases.delete(nameOf(lease));
 		},
+		asleep: async () => [],
+		awaken: async () => {},
 		agencies: async () => [...new Set([...rows.values()].map(({ agencyId }) => agencyId))],
 		paused: async () => [...pauses.values()],
 		pause: async (pause) => void pauses.set(pause.agencyId, pause),

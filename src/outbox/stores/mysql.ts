@@ -113,6 +113,12 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 		),
 		wakeQueues: `update ${queues} set due_at = least(due_at, $1), band = least(band, 1), revision = revision + 1
 			where recipient = $2 and (length($3) = 0 or agency_id = $3)`,
+		asleep: `select agency_id, next_at from ${texts} force index (health) where state = 'waiting' and reason = 'quiet_hours' group by agency_id, next_at`,
+		awaken: change(
+			"next_at = $1, version = version + 1",
+			everyText,
+			"state = 'waiting' and reason = 'quiet_hours' and agency_id = $2 and next_at = $3 and next_at > $1",
+		),
 		recover: change(`next_at = ${awake}`, everyText, `state in ${open} and next_at > ${awake} and next_at > $1`),
 		recoverQueues: `update ${queues} set due_at = least(due_at, $1), band = least(band, 1), revision = revision + 1
 			where id > $2 and id <= $3`,

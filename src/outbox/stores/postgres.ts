@@ -86,6 +86,11 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names, 
 	}),
 	wakeQueues: `update ${queues} set due_at = least(due_at, $1), band = least(band, 1), revision = revision + 1
 		where recipient = $2 and ($3::text = '' or agency_id = $3::text) returning 1 as one`,
+	asleep: `select agency_id, next_at from ${texts} where state = 'waiting' and reason = 'quiet_hours' group by agency_id, next_at`,
+	awaken: changing(texts, `update ${texts} set next_at = $1::bigint, version = version + 1`, {
+		among: everyText,
+		fits: "state = 'waiting' and reason = 'quiet_hours' and agency_id = $2::text and next_at = $3::bigint and next_at > $1::bigint",
+	}),
 	recover: changing(texts, `update ${texts} set next_at = ${awake}`, {
 		among: everyText,
 		fits: `state in ${open} and next_at > ${awake} and next_at > $1::bigint`,

@@ -146,6 +146,15 @@ export function createSqlStore(database: Database): OutboxStore {
 			await changeTexts(statements.wake, [now, ...whose(recipient)]);
 			await change(statements.wakeQueues, [now, ...whose(recipient)]);
 		},
+		asleep: async () =>
+			(await query(statements.asleep, [])).map(({ agency_id, next_at }) => ({
+				agencyId: String(agency_id),
+				until: Number(next_at),
+			})),
+		async awaken({ agencyId, until }, now) {
+			await changeTexts(statements.awaken, [now, agencyId, until]);
+			await changeQueues(statements.wakeAgency, [now, agencyId]);
+		},
 		async recover(now) {
 			await changeTexts(statements.recover, [now]);
 			await changeQueues(statements.recoverQueues, [now]);

@@ -41,6 +41,7 @@ const indexes = {
 	unacknowledged: "(since, seq) where unacknowledged is not null",
 	// SQLite sees of an `or` alone that one of these states is in it.
 	health: "(state, next_at) where state = 'waiting' or state = 'sending' or state = 'held' or state = 'unknown'",
+	asleep: "(agency_id, next_at) where state = 'waiting' and reason = 'quiet_hours'",
 };
 
 /** The columns of the agencies that came later: why and since when one is paused, and a person's suspension. */

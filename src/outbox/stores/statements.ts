@@ -141,6 +141,9 @@ export interface Statements {
 	/** now, recipient, agency */
 	wake: Change;
 	wakeQueues: string;
+	asleep: string;
+	/** now, agency, until */
+	awaken: Change;
 	/** now */
 	recover: Change;
 	/** now, the ids that the queues lie between */

@@ -69,6 +69,8 @@ const methods = Object.keys({
 	paused: true,
 	pause: true,
 	agencies: true,
+	asleep: true,
+	awaken: true,
 	resume: true,
 	probe: true,
 	suspend: true,

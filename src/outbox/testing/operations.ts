@@ -26,6 +26,36 @@ async function releaseAll(store: OutboxStore, leases: readonly Lease[], at = noo
 
 export const operationChecks: Check[] = [
 	{
+		title: "awaken makes the texts due that asleep finds, and no others",
+		async run(given) {
+			const until = noon + 60_000;
+			const store = await given(textOf("a"), textOf("b", otherNumber), textOf("c"), textOf("x", otherAgency));
+			equal("asleep of a new store", await store.asleep(), []);
+			for (const [id, nextAt] of [
+				["a", until],
+				["b", until],
+				["c", until + 1],
+				["x", until],
+			] as const)
+				await change(store, id, { reason: "quiet_hours", nextAt });
+			await releaseAll(store, await claim(store), until);
+			const { agencyId } = recipient;
+			const found = (await store.asleep()).sort(
+				(one, other) => one.agencyId.localeCompare(other.agencyId) || one.until - other.until,
+			);
+			const others = { agencyId: otherAgency.agencyId, until };
+			equal("asleep", found, [{ agencyId, until }, { agencyId, until: until + 1 }, others]);
+			await store.awaken({ agencyId, until }, noon);
+			const times = await Promise.all(["a", "b", "c", "x"].map(async (id) => (await rowOf(store, id)).nextAt));
+			equal("times after awaken", times, [noon, noon, until + 1, until]);
+			like(
+				"claim after awaken",
+				(await claim(store)).map(who).map((each) => each.agencyId),
+				[agencyId, agencyId],
+			);
+		},
+	},
+	{
 		title: "a pause of everybody's sends leaves everything to be read, and resume makes it due",
 		async run(given) {
 			const store = await given(textOf("a"), textOf("x", otherAgency));

@@ -14,6 +14,8 @@ export interface Work {
 	concurrency: number;
 	/** How long a lease lasts, in milliseconds, if the worker is gone. */
 	leaseMs: number;
+	/** Awakens what waits for an end of the quiet hours that was corrected. */
+	awaken: () => Promise<void>;
 	/** Reports what people have suspended. */
 	suspended: (all: readonly StoredSuspension[]) => void;
 }
@@ -59,7 +61,7 @@ function sharesOf(concurrency: number) {
 }
 
 /** Works on the queues that are due, beside any number of other workers. */
-export function createLoop({ store, step, now, concurrency, leaseMs, suspended }: Work, pauses: Pauses): Loop {
+export function createLoop({ store, step, now, concurrency, leaseMs, awaken, suspended }: Work, pauses: Pauses): Loop {
 	const { each, half, alone } = sharesOf(concurrency);
 	/** Those that could not be released, because the database was away. Until they end, no other worker gets their queues. */
 	const kept = new Set<Lease>();
@@ -261,6 +263,7 @@ export function createLoop({ store, step, now, concurrency, leaseMs, suspended }
 					await store.beat({ id, version, isDrain: !forever });
 					joinedAt = performance.now();
 				}
+				await awaken();
 				const count = await claim(at);
 				if (count > 0 && running.size < concurrency) continue;
 				const emptyAt = count === 0 && running.size === 0 ? performance.now() : undefined;

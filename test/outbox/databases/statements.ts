@@ -29,6 +29,8 @@ export async function runStatements(store: OutboxStore): Promise<void> {
 	await store.probe("agy_1", 1, 2);
 	await store.resume("agy_1", 1);
 	await store.agencies();
+	await store.asleep();
+	await store.awaken({ agencyId: "agy_1", until: 1 }, 1);
 	await store.join();
 	await store.suspend({ agencyId: "agy_1", reason: "Stop", by: null, since: 1 });
 	await store.suspended();
