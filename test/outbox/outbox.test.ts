@@ -835,7 +835,7 @@ test("a text that the service says it took, and of which there is no trace, is u
 	const fetch: typeof globalThis.fetch = async (url, init) => {
 		if (init?.method !== "POST") return sandbox.fetch(url, init);
 		sends++;
-		return Response.json({ success: true });
+		return Response.json({ success: true, queued: false, messageId: "SM1" });
 	};
 	const outbox = restart({ client: createClient({ ...sandbox.connection, fetch }) });
 	await enqueue("1");

@@ -383,7 +383,7 @@ export function isFreeToSend(texts: string, agencies: string): string {
 }
 
 /** Whether the sends of everybody are paused. */
-export function areSendsPaused(agencies: string): string {
+function areSendsPaused(agencies: string): string {
 	return `exists (select 1 from ${agencies} sends where sends.agency_id = '${allSends}' and sends.failures > 0)`;
 }
 
