@@ -80,15 +80,15 @@ function arrivals(perDay: number, random: () => number): Arrival[] {
 function checkpointBytes(seen: readonly Arrival[], count: number): number {
 	const instant = (at: number): number => Date.UTC(2026, 0, 5) + Math.round(at * 1_000);
 	const position = seen[count - 1]?.at ?? 0;
-	const messagesOf = new Map<string, Map<number, number>>();
+	const messagesOf = new Map<string, Map<string, number>>();
 	const known = new TextMap<string, Known>();
 	for (let i = count - 1; i >= 0; i--) {
 		const { at, conversation } = seen[i] ?? { at: 0, conversation: 0 };
 		if (at < position - lookback) break;
 		const phoneNumber = `+32${470_000_000 + conversation}`;
 		const from = instant(position - lookback);
-		const messages = messagesOf.get(phoneNumber) ?? new Map<number, number>();
-		messagesOf.set(phoneNumber, messages.set(10_000_000 + i, instant(at)));
+		const messages = messagesOf.get(phoneNumber) ?? new Map<string, number>();
+		messagesOf.set(phoneNumber, messages.set(`SM${`${i}`.padStart(32, "0")}`, instant(at)));
 		if (!known.has(phoneNumber))
 			known.set(phoneNumber, { is: "delivered", fingerprint: "24-1x2y3z4-1a2b3c4", at: instant(at), from, messages });
 	}

@@ -1,6 +1,6 @@
 import type { Message } from "messaging-conversations";
 import { phaseOf } from "../shared/delivery-phase.ts";
-import { type Followed, keyIn, type Memory, type MessageKey, never } from "./memory.ts";
+import { type Followed, keyOf, type Memory, never } from "./memory.ts";
 import type { Dated } from "./read.ts";
 
 /** Which statuses are followed: `true` until a message is delivered or has failed, `"read"` until it is read or has failed. */
@@ -8,7 +8,7 @@ export type Statuses = boolean | "read";
 
 const hour = 3_600;
 /** When a message is read again, in seconds after it was first seen. */
-export const pollAfter: readonly number[] = [10, 30, 2 * 60, 10 * 60, hour, 6 * hour, 24 * hour];
+const pollAfter: readonly number[] = [10, 30, 2 * 60, 10 * 60, hour, 6 * hour, 24 * hour];
 /** The same while its reads fail: after 24 h every 3 h, up to 48 h. */
 export const retryAfter: readonly number[] = [
 	...pollAfter,
@@ -48,7 +48,7 @@ export function follow(
 	const followed = new Map(before);
 	const changed = new Set<Dated>();
 	for (const dated of messages) {
-		const key = keyIn(followed, dated.message);
+		const key = keyOf(dated.message);
 		const state = stateOf(dated.message);
 		const known = followed.get(key);
 		if (known && known.state !== state) {
@@ -68,7 +68,7 @@ export function schedule(
 	before: Memory["followed"],
 	phoneNumber: string,
 	times: readonly number[],
-): Map<MessageKey, Followed> {
+): Map<string, Followed> {
 	const now = Date.now();
 	const followed = new Map(before);
 	for (const [key, entry] of before) {

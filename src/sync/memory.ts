@@ -12,15 +12,9 @@ export const never: number = -Infinity;
 /** The last time that there is. It stands for the time of a newest message that has none. */
 export const last = 8.64e15;
 
-/** Identifies a message: see {@link keyIn}. */
-export type MessageKey = string | number;
-
-/**
- * The key under which a message is kept. That is its SID, because JSON rounds an id above 2^53, so that two messages can
- * have the same id. Checkpoints of versions 1 and 2 kept ids: such an entry keeps its key.
- */
-export function keyIn(kept: ReadonlyMap<MessageKey, unknown>, { id, messageSid }: Message): MessageKey {
-	return Number.isSafeInteger(id) && kept.has(id) ? id : messageSid || `${id}`;
+/** The key under which a message is kept: its SID, because JSON rounds an id above 2^53, so that two can have the same one. */
+export function keyOf({ id, messageSid }: Message): string {
+	return messageSid || `${id}`;
 }
 
 /** How far a conversation was delivered. */
@@ -42,7 +36,7 @@ export type Known = Progress & {
 	/** The time of its row. */
 	at: number;
 	/** Messages from `from` on that were delivered, with their times. */
-	messages: ReadonlyMap<MessageKey, number>;
+	messages: ReadonlyMap<string, number>;
 } & (
 		| {
 				/** It is read again when its row differs from this one. */
@@ -95,7 +89,7 @@ export interface Memory {
 	snapshot?: Snapshot | undefined;
 	known: TextMap<string, Known>;
 	/** Replaced as a whole, and never changed. */
-	followed: ReadonlyMap<MessageKey, Followed>;
+	followed: ReadonlyMap<string, Followed>;
 }
 
 /** A conversation in which something has changed. */

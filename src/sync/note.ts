@@ -5,9 +5,8 @@ import {
 	type Change,
 	entryOf,
 	type Known,
-	keyIn,
+	keyOf,
 	type Memory,
-	type MessageKey,
 	never,
 	type Progress,
 	positionToCome,
@@ -59,9 +58,9 @@ export function noteRead(
 	const from = isOutOfOrder ? progress.from : deliveredBefore(progress, messages);
 	const before = entryOf(memory, phoneNumber);
 	const besideSkipped = newerThanSkipped(progress, conversation.summary.totalMessages, messages);
-	const delivered: ReadonlyMap<MessageKey, number> = before?.messages ?? new Map();
+	const delivered: ReadonlyMap<string, number> = before?.messages ?? new Map();
 	const isNew = (dated: Dated): boolean =>
-		(dated.at >= from || besideSkipped.includes(dated)) && !delivered.has(keyIn(delivered, dated.message));
+		(dated.at >= from || besideSkipped.includes(dated)) && !delivered.has(keyOf(dated.message));
 	const isRecent = (dated: Dated): boolean => dated.at >= position - dayMs && isNew(dated);
 	const { followed, changed } = follow(memory.followed, statuses, phoneNumber, messages, isRecent);
 
@@ -69,8 +68,8 @@ export function noteRead(
 	const kept = new Map([...delivered].filter(([, time]) => time >= keepFrom));
 	for (const { message, at: time, untimed } of messages) {
 		// The time of a message without one grows with its newer neighbours, until one of those stays.
-		if (untimed) kept.set(keyIn(delivered, message), never);
-		else if (time >= keepFrom) kept.set(keyIn(delivered, message), time);
+		if (untimed) kept.set(keyOf(message), never);
+		else if (time >= keepFrom) kept.set(keyOf(message), time);
 	}
 	// The summary may know the newest message before the pages list it.
 	const latest = instant(conversation.summary.lastMessageAt);
@@ -89,7 +88,7 @@ export function noteRead(
 	const since = before?.is === "failing" ? before.since : now;
 	if (isBehind && now - since < dayMs && (before?.is === "failing" || !isFull(memory))) {
 		const all = new Map(delivered);
-		for (const { message, at: time } of messages) if (time >= from) all.set(keyIn(delivered, message), time);
+		for (const { message, at: time } of messages) if (time >= from) all.set(keyOf(message), time);
 		// The messages that it lacks may be those that tell whether the conversation was delivered.
 		const { uncertain, skipped } = progress;
 		const kept: Progress = {
@@ -160,7 +159,7 @@ export function noteFailure(
 		...(uncertain && { uncertain }),
 		...(skipped && { skipped }),
 		at: Math.max(at, before?.at ?? never),
-		messages: before?.messages ?? new Map<MessageKey, number>(),
+		messages: before?.messages ?? new Map<string, number>(),
 	};
 	const entry = (): Known => {
 		if (isGone) return { is: "unread", ...kept };

@@ -14,7 +14,7 @@ import { instant } from "./fingerprint.ts";
 import { ofCaller } from "./input.ts";
 import { retryLimited } from "./limited.ts";
 import { mostPagesInVain, type Source } from "./list.ts";
-import { keyIn, last, type MessageKey, never } from "./memory.ts";
+import { keyOf, last, never } from "./memory.ts";
 import { makeStorable } from "./storable.ts";
 
 /** A message with the time that the feed goes by. */
@@ -61,7 +61,7 @@ async function read(source: Source, phoneNumber: string, from: From): Promise<Co
 	if (conversation.summary.phoneNumber !== phoneNumber)
 		throw unexpected(source, "conversations.get", "the answer is about another contact");
 	if (!raw) makeStorable(conversation);
-	const messages = new Map<MessageKey, Dated>();
+	const messages = new Map<string, Dated>();
 	const latest = instant(conversation.summary.lastMessageAt);
 	// A message without a time has that of the next newer one; the newest has that of the conversation.
 	let at = latest === never ? last : latest;
@@ -77,7 +77,7 @@ async function read(source: Source, phoneNumber: string, from: From): Promise<Co
 				at = own;
 				untimed = false;
 			}
-			const key = keyIn(messages, message);
+			const key = keyOf(message);
 			if (!messages.has(key)) messages.set(key, { message, at, untimed });
 		}
 		pagesInVain = messages.size > before ? 0 : pagesInVain + 1;
@@ -94,7 +94,7 @@ async function read(source: Source, phoneNumber: string, from: From): Promise<Co
 		for await (const page of older.pages()) {
 			pace?.sent(1);
 			// Such as the first page again, from something in front of the service. Its messages would be out of order.
-			const isRead = page.messages.map((message) => messages.has(keyIn(messages, message)));
+			const isRead = page.messages.map((message) => messages.has(keyOf(message)));
 			if (isRead.includes(false) && isRead.indexOf(false) < isRead.lastIndexOf(true))
 				throw unexpected(source, "conversations.listMessages", "an older page has a newer message");
 			if (!add(page)) break;

@@ -136,7 +136,7 @@ test("a read that failed within a batch that comes again is not forgotten", asyn
 	expect(feed.failures).toMatchObject([{ phoneNumber: opened.contact(2).phoneNumber }]);
 	// All six are still to come, and the one that failed is not taken for delivered.
 	expect(feed.remaining).toBe(6);
-	expect(JSON.parse(feed.checkpoint).scan.top).toHaveLength(6);
+	expect(JSON.parse(feed.checkpoint).snapshot.pending).toHaveLength(6);
 	expect(JSON.parse(feed.checkpoint).known).toEqual(JSON.parse(before).known);
 	opened.model.advance(minutes(10));
 	opened.since = feed.checkpoint;

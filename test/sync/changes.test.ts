@@ -231,7 +231,7 @@ test.each(["first", "last"] as const)(
 		}
 		const first = await opened.poll();
 		expect(first.changes).toHaveLength(12);
-		expect(first.feed.checkpoint).toContain(`"mark":${contact(4).messages[0]?.at}`);
+		expect(first.feed.checkpoint).toContain(`"position":${contact(4).messages[0]?.at}`);
 		model.write(contact(5));
 		expect(messagesOf(opened, await opened.poll())).toEqual([[5, ["5"]]]);
 	},

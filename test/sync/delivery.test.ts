@@ -190,8 +190,8 @@ test("a read that failed before the change is remembered when the body throws", 
 	expect(messagesOf(opened, await opened.poll())).toEqual([...firstMessages.slice(1), [0, ["0"]]]);
 });
 
-test("a checkpoint that version 1 wrote in the middle of a poll continues there", async () => {
-	// The state of the service when 0.2.0 had delivered contact 3 and broke off.
+test("a checkpoint that was written in the middle of a poll continues there", async () => {
+	// The state of the service when contact 3 had been delivered and the loop broke off.
 	const opened = openModel({}, 8);
 	const { model, contact } = opened;
 	const began = model.now;
@@ -209,7 +209,7 @@ test("a checkpoint that version 1 wrote in the middle of a poll continues there"
 	model.advance(1_767_603_725_420 - model.now);
 	vi.useFakeTimers({ now: model.now, toFake: ["Date"] });
 	onTestFinished(() => void vi.useRealTimers());
-	opened.since = readFileSync(new URL("checkpoint-1-scan.txt", import.meta.url), "utf8").trim();
+	opened.since = readFileSync(new URL("checkpoint-of-a-break.txt", import.meta.url), "utf8").trim();
 
 	const statuses = { statuses: true } as const;
 	const rest = await opened.poll(statuses);

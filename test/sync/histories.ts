@@ -209,9 +209,9 @@ interface Loop {
 }
 
 /** Where a feed is. All messages before its lookback count as delivered. */
-function positionOf(checkpoint: string): { mark: number; inScan: boolean } {
-	const { mark, scan } = JSON.parse(checkpoint);
-	return { mark: typeof mark === "number" ? mark : never, inScan: scan !== undefined };
+function positionOf(checkpoint: string): { position: number; inSnapshot: boolean } {
+	const { position, snapshot } = JSON.parse(checkpoint);
+	return { position: typeof position === "number" ? position : never, inSnapshot: snapshot !== undefined };
 }
 
 /**
@@ -224,11 +224,12 @@ function isLeftOut(
 	loops: readonly Loop[],
 ): boolean {
 	const passing = loops.findIndex(
-		({ end, checkpoint }) => end >= visibleAt && positionOf(checkpoint).mark - lookbackMs > at,
+		({ end, checkpoint }) => end >= visibleAt && positionOf(checkpoint).position - lookbackMs > at,
 	);
 	let first = passing;
 	// What a list lacks is still missing where its delivery is continued.
-	while (first > 0 && (!loops[first - 1]?.isWhole || positionOf(loops[first - 1]?.checkpoint ?? "{}").inScan)) first--;
+	while (first > 0 && (!loops[first - 1]?.isWhole || positionOf(loops[first - 1]?.checkpoint ?? "{}").inSnapshot))
+		first--;
 	return loops.slice(Math.max(first, 0), passing + 1).some(({ begin, end, since }) => {
 		const lists = passed.filter((answer) => answer.isList && answer.at >= begin && answer.at <= end);
 		const isShown = (message: { id: number }): boolean => lists.some(({ shown }) => shown.has(message.id));
@@ -317,7 +318,7 @@ async function play({
 	async function poll(mayDie: boolean, again?: ChangeFeed): Promise<{ changed: number; failed: boolean }> {
 		const opened = again ?? feed(agency, { since: checkpoint, ...(erases && { skip }), ...options });
 		// A loop that continues a feed begins no second time, even if no checkpoint of it is stored.
-		if (opened.checkpoint.includes('"mark":"now"')) {
+		if (opened.checkpoint.includes('"position":"now"')) {
 			before.clear();
 			// What an answer from a copy of the data begins with is that copy's present.
 			model.behindMs = copiesLagMs;
@@ -374,7 +375,8 @@ async function play({
 			}
 			// What was delivered before is stored. Whether this is too must not matter.
 			if (random() < 0.5) note(opened.checkpoint);
-			if (Number.isNaN(beganAt) && checkpoint !== "now" && !checkpoint.includes('"mark":"now"')) beganAt = model.now;
+			if (Number.isNaN(beganAt) && checkpoint !== "now" && !checkpoint.includes('"position":"now"'))
+				beganAt = model.now;
 			return { changed, failed: true };
 		} finally {
 			endLoop();
@@ -403,7 +405,8 @@ async function play({
 		checkpoint = text;
 		findings.largest = Math.max(findings.largest, text.length);
 		// Within a poll it can hold a number that is still to be skipped.
-		if (!text.includes('"scan"')) for (const phoneNumber of erased) if (text.includes(phoneNumber)) findings.unerased++;
+		if (!text.includes('"snapshot"'))
+			for (const phoneNumber of erased) if (text.includes(phoneNumber)) findings.unerased++;
 		if (text.includes(cursorMark) || text.includes(bodyMark)) findings.leaks++;
 	}
 

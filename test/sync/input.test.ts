@@ -11,15 +11,8 @@ const edited = (change: object): string => JSON.stringify({ ...JSON.parse(good),
 const withKnown = (change: object): string =>
 	edited({ known: [["+32470123456", { is: "delivered", fingerprint: "f", at: 1, from: 1, messages: [], ...change }]] });
 const withFollowed = (change: object): string =>
-	edited({ followed: [[1, { phoneNumber: "+32470123456", state: "sent/sent/0", seenAt: 1, dueAt: 1, ...change }]] });
-/** As version 1 wrote it. */
-const oldFollowed = (change: object): string =>
-	JSON.stringify({
-		v: 1,
-		agencyId: agency.id,
-		mark: 1,
-		known: [],
-		followed: [[1, { phoneNumber: "+32470123456", status: "sent", seenAt: 1, looks: 0, ...change }]],
+	edited({
+		followed: [["SM1", { phoneNumber: "+32470123456", state: "sent/sent/0", seenAt: 1, dueAt: 1, ...change }]],
 	});
 
 // Callers without types.
@@ -31,12 +24,14 @@ const refused: [name: string, run: () => unknown, field: string][] = [
 	["no since", () => call(changes, agency, {}), "since"],
 	["a checkpoint that is an object", () => call(changes, agency, { since: JSON.parse(good) }), "since"],
 	["a checkpoint of something else", () => changes(agency, { since: '{"version":1}' }), "since"],
+	["a checkpoint without a number", () => changes(agency, { since: edited({ v: undefined }) }), "since"],
+	["a checkpoint with a text for a number", () => changes(agency, { since: edited({ v: "1" }) }), "since"],
 	["a checkpoint of another agency", () => changes(agency, { since: edited({ agencyId: "agy_ffff" }) }), "since"],
-	["a checkpoint of a later version", () => changes(agency, { since: edited({ v: 4 }) }), "since"],
-	["a checkpoint without its mark", () => changes(agency, { since: edited({ mark: undefined }) }), "since"],
-	["a checkpoint whose mark is no time", () => changes(agency, { since: edited({ mark: "then" }) }), "since"],
+	["a checkpoint of a later version", () => changes(agency, { since: edited({ v: 2 }) }), "since"],
+	["a checkpoint without its position", () => changes(agency, { since: edited({ position: undefined }) }), "since"],
+	["a checkpoint whose position is no time", () => changes(agency, { since: edited({ position: "then" }) }), "since"],
 	["a checkpoint with a broken conversation", () => changes(agency, { since: edited({ known: [["+32"]] }) }), "since"],
-	["a checkpoint with a broken scan", () => changes(agency, { since: edited({ scan: {} }) }), "since"],
+	["a checkpoint with a broken snapshot", () => changes(agency, { since: edited({ snapshot: {} }) }), "since"],
 	[
 		"a checkpoint with a number in place of a text",
 		() => changes(agency, { since: withKnown({ fingerprint: 1 }) }),
@@ -44,7 +39,7 @@ const refused: [name: string, run: () => unknown, field: string][] = [
 	],
 	[
 		"a checkpoint with a text in place of a time",
-		() => changes(agency, { since: withKnown({ doubt: [0, "1"] }) }),
+		() => changes(agency, { since: withKnown({ uncertain: [0, "1"] }) }),
 		"since",
 	],
 	[
@@ -54,7 +49,7 @@ const refused: [name: string, run: () => unknown, field: string][] = [
 	],
 	[
 		"a checkpoint that follows a message of nobody",
-		() => changes(agency, { since: edited({ followed: [[1, { state: "", seenAt: 1, looks: 0 }]] }) }),
+		() => changes(agency, { since: edited({ followed: [["SM1", { state: "", seenAt: 1, dueAt: 1 }]] }) }),
 		"since",
 	],
 	["a checkpoint with an unknown kind of entry", () => changes(agency, { since: withKnown({ is: "lost" }) }), "since"],
@@ -66,18 +61,18 @@ const refused: [name: string, run: () => unknown, field: string][] = [
 	["a checkpoint that fails since nowhere", () => changes(agency, { since: withKnown({ is: "failing" }) }), "since"],
 	["a checkpoint with a message of no time", () => changes(agency, { since: withFollowed({ seenAt: null }) }), "since"],
 	["a checkpoint with a time beyond all", () => changes(agency, { since: withFollowed({ seenAt: -1e300 }) }), "since"],
-	["a checkpoint with a mark beyond all", () => changes(agency, { since: edited({ mark: 1e300 }) }), "since"],
+	["a checkpoint with a position beyond all", () => changes(agency, { since: edited({ position: 1e300 }) }), "since"],
 	[
-		"an old checkpoint with a message of no time",
-		() => watch(agency, { since: oldFollowed({ seenAt: null }) }),
+		"a checkpoint whose messages have numbers for keys",
+		() => changes(agency, { since: withKnown({ messages: [[1000, 1]] }) }),
 		"since",
 	],
 	[
-		"an old checkpoint with a time beyond all",
-		() => watch(agency, { since: oldFollowed({ seenAt: -1e300 }) }),
+		"a checkpoint with a snapshot of no conversations",
+		() => changes(agency, { since: edited({ snapshot: { highWatermark: 1, offset: 1 } }) }),
 		"since",
 	],
-	["a checkpoint of version 0", () => changes(agency, { since: edited({ v: 0 }) }), "since"],
+	["a checkpoint of number 0", () => changes(agency, { since: edited({ v: 0 }) }), "since"],
 	["a checkpoint with broken messages", () => changes(agency, { since: edited({ followed: [[1]] }) }), "since"],
 	["a checkpoint that is cut off", () => watch(agency, { since: good.slice(0, -1) }), "since"],
 	["no agency", () => call(changes, undefined, { since: "now" }), "agency"],
@@ -138,22 +133,46 @@ test.each([null, undefined, 5])("a stored row that is %s is refused by its place
 const fixture = (name: string): string => readFileSync(new URL(name, import.meta.url), "utf8").trim();
 const reopened = (since: string) => changes(createClient({ ...sandbox.connection }).agency("agy_0a1b2c3d"), { since });
 
-test("a checkpoint of version 1 is read for ever, in the middle of a scan too", () => {
-	const reread = JSON.parse(reopened(fixture("checkpoint-1.txt")).checkpoint);
-	expect(reread).toEqual({ ...JSON.parse(fixture("checkpoint-2.txt")), v: 3 });
+test("a checkpoint of number 1 is read for ever, in the middle of a snapshot too", () => {
+	expect(reopened(fixture("checkpoint.txt")).checkpoint).toBe(fixture("checkpoint.txt"));
 });
 
-test("a checkpoint of version 2 is read for ever, in the middle of a scan too", () => {
-	const reread = JSON.parse(reopened(fixture("checkpoint-2.txt")).checkpoint);
-	expect(reread).toEqual({ ...JSON.parse(fixture("checkpoint-2.txt")), v: 3 });
+const update = /^since: was made by a later version of messaging-conversations\. Update the package/;
+const noCheckpoint = /^since: must be "now", "beginning" or a checkpoint$/;
+/** What a later version may have changed. */
+const later: [name: string, since: string][] = [
+	["one part that is not known yet", edited({ v: 2, more: 1 })],
+	["its parts in other forms", edited({ v: 3, known: { a: 1 }, followed: "x", snapshot: [], position: [] })],
+	["nothing but its number", '{"v":1000000}'],
+	["another agency's id", edited({ v: 2, agencyId: "agy_ffff" })],
+];
+
+test.each(later)("a checkpoint of a later number with %s says to update the package", (_name, since) => {
+	expect(() => changes(agency, { since })).toThrow(update);
+	expect(() => watch(agency, { since })).toThrow(update);
 });
 
-test("a checkpoint of version 3 is read for ever, in the middle of a scan too", () => {
-	expect(reopened(fixture("checkpoint-3.txt")).checkpoint).toBe(fixture("checkpoint-3.txt"));
+const garbage = [
+	"",
+	"null",
+	"[2]",
+	"2",
+	'{"v":"2"}',
+	'{"v":1.5}',
+	'{"v":1e300}',
+	'{"v":-2}',
+	'{"v":[2]}',
+	'{"v":2',
+	edited({ v: 0 }),
+	good.slice(0, -1),
+];
+
+test.each(garbage)("garbage such as %s is not taken for a checkpoint of a later number", (since) => {
+	expect(() => changes(agency, { since })).toThrow(noCheckpoint);
+	expect(() => watch(agency, { since })).toThrow(noCheckpoint);
 });
 
 test.each([
-	["an old checkpoint with any number of polls", oldFollowed({ looks: -1e15 })],
 	["a message that was never due", withFollowed({ dueAt: null })],
 	["a message from the beginning of time", withFollowed({ seenAt: -1e19, dueAt: 0 })],
 ])("%s does not keep a poll from ending", async (_name, since) => {

@@ -238,6 +238,35 @@ test("without save the body stores the checkpoints, and a new loop continues the
 	await again;
 });
 
+test.each([
+	["of a later number", '{"v":2,"known":{}}', /^load: was made by a later version of .*Update the package/],
+	["that is garbage", '{"v":"2"}', /^load: must be "now", "beginning" or a checkpoint$/],
+])(
+	"a stored checkpoint %s is reported once and kept, and delays no other agency",
+	async (_name, stranger, sentence) => {
+		const told: [message: string, agencyId: string | undefined][] = [];
+		const { agencies, stored, requests, delivered, polls, start, pass, end } = open({
+			onError: ({ message }, agencyId) => told.push([message, agencyId]),
+		});
+		const [first, second_] = agencies;
+		first.contact(anna).writes("1");
+		second_.contact(anna).writes("2");
+		stored.set(first.id, stranger);
+		const run = start();
+		await pass(3 * minute);
+		expect(told).toEqual([[expect.stringMatching(sentence), first.id]]);
+		expect(polls.filter(({ agencyId }) => agencyId === first.id).length).toBeGreaterThan(1);
+		expect(requests.filter((path) => path.includes(first.id))).toEqual([]);
+		expect(stored.get(first.id)).toBe(stranger);
+		expect(delivered).toEqual(["2"]);
+		// The process with the later version has given it up, or the package was updated.
+		stored.delete(first.id);
+		await pass(3 * minute);
+		expect(delivered).toEqual(["2", "1"]);
+		await end(run);
+	},
+);
+
 test("partitions share the agencies, each once", async () => {
 	const seen: string[] = [];
 	const all = new Set<string>();
