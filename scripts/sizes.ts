@@ -26,8 +26,8 @@ const besideMain: Plugin = {
 };
 
 const measured = [
-	{ name: "messaging-conversations", entry: "src/index.ts", budget: 54, plugins: [] },
-	{ name: "… without the phone library", entry: "src/index.ts", budget: 32, plugins: [withoutPhone] },
+	{ name: "messaging-conversations", entry: "src/index.ts", budget: 55, plugins: [] },
+	{ name: "… without the phone library", entry: "src/index.ts", budget: 33, plugins: [withoutPhone] },
 	{ name: "…/sync, beside it", entry: "src/sync/index.ts", budget: 16, plugins: [besideMain] },
 	{ name: "…/outbox, beside it", entry: "src/outbox/index.ts", budget: 88, plugins: [besideMain] },
 	{ name: "…/outbox/testing, beside it", entry: "src/outbox/testing/index.ts", budget: 11, plugins: [besideMain] },

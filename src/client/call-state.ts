@@ -1,5 +1,6 @@
 import { operationTable } from "../../generated/operations.ts";
 import type { Answers } from "../shared/copies.ts";
+import { type Moment, thisMoment } from "../shared/freshness.ts";
 import type { Observers } from "./attempt-event.ts";
 import { type ApiKey, type CallOptions, policyFrom, type RetryPolicy, sentHeaders } from "./client-options.ts";
 import type { ContractDrift } from "./drift.ts";
@@ -37,18 +38,6 @@ export interface Route {
 	path: string;
 }
 
-/** A time on both clocks, because either can stand still or jump: see {@link CallState}. */
-export interface Moment {
-	/** On the clock of `performance.now()`. */
-	at: number;
-	/** On the system clock. */
-	date: number;
-}
-
-export function thisMoment(): Moment {
-	return { at: performance.now(), date: Date.now() };
-}
-
 /** What an operation says about a call, beside the options of the caller. */
 export interface CallPlan<Data> {
 	operation: Operation;
@@ -66,6 +55,8 @@ export interface CallPlan<Data> {
 	verify?: ((data: Data) => string | undefined) | undefined;
 	/** When the larger call began that this request is a part of. The deadline counts from then. */
 	begun?: Moment | undefined;
+	/** After this moment no request of a send begins. */
+	beginBy?: Moment | undefined;
 	/** Gives up the request when an iteration does not need it any more. */
 	abandon?: AbortSignal | undefined;
 }
@@ -81,11 +72,16 @@ export interface CallState<Data> {
 	deadlineAt: number;
 	/** By the system clock, that of a write and the one that a caller gave: the other clock can stand still while a machine sleeps. */
 	deadlineDate: number;
+	/** The latest moment at which a request may begin, by the same two clocks. */
+	beginAt: number;
+	beginDate: number;
 	retry: RetryPolicy;
 	/** The caller's signal, and the one of an iteration that does not need its next page any more. */
 	signals: readonly AbortSignal[];
 	/** Headers of each request of the call, beside the key and the type of the body. */
 	headers: Readonly<Record<string, string>>;
+	/** The option of that name. */
+	keyScope: object | undefined;
 	/** The current attempt, counted from 1. */
 	attempt: number;
 	/** Number of requests made. An attempt without a key makes none. */
@@ -123,9 +119,12 @@ export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, optio
 		deadlineMs,
 		deadlineAt: begun.at + deadlineMs,
 		deadlineDate: plan.isWrite ? begun.date + deadlineMs : givenAt,
+		beginAt: plan.beginBy?.at ?? Number.POSITIVE_INFINITY,
+		beginDate: plan.beginBy?.date ?? Number.POSITIVE_INFINITY,
 		retry: policyFrom(client.retry, options.retry),
 		signals: [options.signal, plan.abandon].filter((signal) => signal !== undefined),
 		headers: options.headers ? { ...client.headers, ...sentHeaders(options.headers) } : client.headers,
+		keyScope: options.keyScope,
 		attempt: 0,
 		attempts: 0,
 		newKey: undefined,
@@ -140,4 +139,9 @@ export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, optio
 /** The time until the deadline, which passes when it has passed by either clock. */
 export function leftMs({ deadlineAt, deadlineDate }: Pick<CallState<unknown>, "deadlineAt" | "deadlineDate">): number {
 	return Math.min(deadlineAt - performance.now(), deadlineDate - Date.now());
+}
+
+/** The time until a request may no longer begin, in the same way. */
+export function beginLeftMs({ beginAt, beginDate }: Pick<CallState<unknown>, "beginAt" | "beginDate">): number {
+	return Math.min(beginAt - performance.now(), beginDate - Date.now());
 }

@@ -103,6 +103,11 @@ export interface CallOptions {
 	 * was stopped, or its machine asleep, between the caller's own check of the time and the request.
 	 */
 	deadlineAt?: Date | undefined;
+	/**
+	 * Calls that are given the same object use the same key: the first of them asks the key function. So a key function that is slow
+	 * doesn't come between a read and the send that relies on it.
+	 */
+	keyScope?: object | undefined;
 	/** Retry options that differ from the client's; `false` means exactly one request. */
 	retry?: RetryOptions | false | undefined;
 	/** Headers to send, such as `{ "x-request-source": "crm" }`, beside those of the client. */
@@ -158,7 +163,12 @@ const sharedOptions = {
 const moment = rule<Date>((value) => isDate(value) && !Number.isNaN(value.getTime()), "must be a valid Date").check(
 	overwrite((given) => new Date(given.getTime())),
 );
-const callOptions = { ...sharedOptions, signal: optional(abortSignal), deadlineAt: optional(moment) };
+const callOptions = {
+	...sharedOptions,
+	signal: optional(abortSignal),
+	deadlineAt: optional(moment),
+	keyScope: optional(rule<object>((value) => typeof value === "object" && value !== null, "must be an object")),
+};
 const pageOptions = {
 	...callOptions,
 	pageSize: optional(whole(limits.pageSize.min, limits.pageSize.max)),
@@ -172,7 +182,7 @@ export const optionSchemas = {
 	page: object(pageOptions),
 	iteration: object(iterationOptions),
 	list: object({ ...iterationOptions, search: optional(wireText) }),
-	send: object({ ...callOptions, allowUnlistedNumber: optional(flag) }),
+	send: object({ ...callOptions, allowUnlistedNumber: optional(flag), beginBy: optional(moment) }),
 	lookup: object({ ...callOptions, concurrency: optional(whole(1, 100)) }),
 	collect: object({ limit: optional(rule<number>(isLimit, "must be a whole number, 0 or more")) }),
 };

@@ -20,7 +20,10 @@ export interface PartnerErrorFacts {
 	operation: Operation | (string & Record<never, never>);
 	/** Agency of the call. */
 	agencyId?: string;
-	/** The input or option that was refused, such as `to` or `phoneNumbers[3]`. */
+	/**
+	 * The input or option that was refused, such as `to` or `phoneNumbers[3]`. Of a time-out `apiKey` if the key function took too long,
+	 * and `beginBy` if that moment had passed before the request could begin.
+	 */
 	field?: string;
 	/** The rule that the field breaks. It never quotes the value. */
 	rule?: string;
@@ -215,7 +218,7 @@ export class PartnerConnectionError extends PartnerError {
 	declare readonly _tag: "PartnerConnectionError";
 }
 
-/** An attempt took longer than `timeoutMs`, or the call longer than `deadlineMs`. */
+/** An attempt took longer than `timeoutMs`, or the call longer than `deadlineMs`, or a send could not begin by its `beginBy`. */
 export class PartnerTimeoutError extends PartnerError {
 	static override readonly tag = "PartnerTimeoutError";
 	declare readonly _tag: "PartnerTimeoutError";

@@ -63,11 +63,12 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 		const fetch: Fetch | undefined = given ?? globalThis.fetch;
 		let head: ExchangeHead | undefined;
 		let failure: ExchangeError;
+		const send: Send = { url, check, signal, isUnsent: false };
 		try {
 			// The test environments of jsdom have none.
 			if (!fetch) throw Object.assign(new TypeError("no fetch"), { code: "ERR_NO_FETCH" });
 			// A read that goes out late does no harm.
-			if (!noStore) untaken.set(check, url);
+			if (!noStore) untaken.add(send);
 			const response = await fetch(url, Object.assign(init, connection));
 			const isGiven = isResponse(response);
 			// A status below 200 is not a final one. A `fetch` that ignores its signal comes back after the abort.
@@ -85,9 +86,10 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 			}
 			return { status, headers: received, text: await read(response, { maxBytes, signal }) };
 		} catch (fault) {
-			failure = new ExchangeError(fault, { head, connected: isFailedConnect(fault) ? false : undefined });
+			const isUnsent = send.isUnsent || isFailedConnect(fault);
+			failure = new ExchangeError(fault, { head, connected: isUnsent ? false : undefined });
 		} finally {
-			untaken.delete(check);
+			untaken.delete(send);
 			connection?.client?.close();
 		}
 		throw failure;
@@ -109,8 +111,15 @@ function freshConnection(): { keepalive: false; client?: { close: () => void } |
 /** The errors of connections that undici, which is Node's own fetch, did not get. */
 let failedConnects: WeakSet<object> | undefined;
 
-/** The time checks and URLs of sends that undici has not taken yet. It takes them in this order. */
-const untaken = new Map<() => void, string>();
+/** A send on its way to the network. */
+interface Send extends Pick<ExchangeControl, "check" | "signal"> {
+	readonly url: string;
+	/** Whether the check found that its time is up before anything was written. */
+	isUnsent: boolean;
+}
+
+/** The sends that undici has not taken yet. It takes them in this order. */
+const untaken = new Set<Send>();
 
 /**
  * Learns from Node which errors are those of connections, because most of them do not show it: cut handshakes, proxies
@@ -127,19 +136,25 @@ function watchConnections(): void {
 		const { error }: { error?: unknown } = Object(message);
 		if (typeof error === "object" && error !== null) failed.add(error);
 	});
-	const taken = new WeakMap<object, () => void>();
+	const taken = new WeakMap<object, Send>();
 	diagnostics?.subscribe("undici:request:create", (message) => {
 		const { request } = message as { request: { origin?: unknown; path?: unknown } };
-		for (const [check, url] of untaken) {
-			if (url !== `${request.origin}${request.path}`) continue;
-			untaken.delete(check);
-			taken.set(request, check);
+		for (const send of untaken) {
+			if (send.url !== `${request.origin}${request.path}`) continue;
+			untaken.delete(send);
+			taken.set(request, send);
 			return;
 		}
 	});
-	diagnostics?.subscribe("undici:client:sendHeaders", (message) =>
-		taken.get((message as { request: object }).request)?.(),
-	);
+	diagnostics?.subscribe("undici:client:sendHeaders", (message) => {
+		const { request, socket } = message as { request: object; socket?: { destroyed: boolean; destroy: () => void } };
+		const send = taken.get(request);
+		send?.check();
+		if (!send?.signal.aborted || !socket) return;
+		// The abort destroys a connection of HTTP/1. Over HTTP/2, which Node 26 prefers, undici would write the request all the same.
+		if (!socket.destroyed) socket.destroy();
+		send.isUnsent = true;
+	});
 }
 
 /** Whether a `fetch` gave what is used of a response. A mock may not. */

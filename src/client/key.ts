@@ -26,7 +26,7 @@ export function readKey<Data>(call: CallState<Data>): Secret<string> | Promise<S
 	const { newKey } = call;
 	if (newKey !== undefined && !call.keys.some((key) => isSame(key, newKey))) return newKey;
 	const ask = functionOf(apiKey);
-	return ask ? askForKey(call, ask) : checkedKey(call, apiKey);
+	return ask ? (keyOfScope(call, ask) ?? askForKey(call, ask)) : checkedKey(call, apiKey);
 }
 
 const isSame = (one: Secret<string> | undefined, other: Secret<string>): boolean => one?.reveal() === other.reveal();
@@ -38,6 +38,27 @@ function functionOf(apiKey: Secret<ApiKey> | undefined): KeyFunction | undefined
 }
 
 type KeyFunction = Extract<ApiKey, () => unknown>;
+
+/** The keys of the scopes of each key function, because another function may return the key of another integration. */
+const scopes = new WeakMap<KeyFunction, WeakMap<object, Promise<Secret<string>>>>();
+
+/** The key of the call's scope, which its first call asks for. Undefined without a scope. */
+function keyOfScope<Data>(call: CallState<Data>, ask: KeyFunction): Promise<Secret<string>> | undefined {
+	const { keyScope } = call;
+	if (!keyScope) return undefined;
+	const known = scopes.get(ask)?.get(keyScope);
+	if (known) return known;
+	const asked = askForKey(call, ask);
+	keepInScope(call, ask, asked);
+	asked.catch(() => scopes.get(ask)?.delete(keyScope));
+	return asked;
+}
+
+function keepInScope<Data>({ keyScope }: CallState<Data>, ask: KeyFunction, key: Promise<Secret<string>>): void {
+	if (!keyScope) return;
+	const keys = scopes.get(ask) ?? new WeakMap<object, Promise<Secret<string>>>();
+	scopes.set(ask, keys.set(keyScope, key));
+}
 
 async function askForKey<Data>(call: CallState<Data>, ask: KeyFunction): Promise<Secret<string>> {
 	let key: Secret<unknown> | undefined;
@@ -84,6 +105,7 @@ export async function hasNewKey<Data>(call: CallState<Data>, error: PartnerError
 		const key = checkedKey(call, new Secret(await limit.race(Promise.resolve(keyAfterRefusal(ask)))));
 		if (isSame(call.keys.at(-1), key)) return false;
 		call.newKey = key;
+		keepInScope(call, ask, Promise.resolve(key));
 		return true;
 	} catch (thrown) {
 		if (isControlFlow(thrown)) {

@@ -1,14 +1,18 @@
 import { onAbort } from "../shared/signals.ts";
-import { type CallState, leftMs } from "./call-state.ts";
+import { beginLeftMs, type CallState, leftMs } from "./call-state.ts";
 
 /** The longest that a time-out is put off for a response that may have arrived while the event loop was blocked. */
 export const longestGraceMs = 100;
 
-type Timed = Pick<CallState<unknown>, "deadlineAt" | "deadlineDate" | "timeoutMs" | "signals">;
+type Timed = Pick<
+	CallState<unknown>,
+	"deadlineAt" | "deadlineDate" | "beginAt" | "beginDate" | "timeoutMs" | "signals"
+>;
 
 /** Cuts an attempt off when its time is up, or when a signal aborts. */
 export class Limit {
-	cutBy: "timeout" | "abort" | undefined;
+	/** `late`: the latest moment to begin had passed before anything was written. */
+	cutBy: "timeout" | "abort" | "late" | undefined;
 	/** Whether the time is that of the whole call. */
 	isDeadline: boolean;
 	readonly #controller = new AbortController();
@@ -39,6 +43,7 @@ export class Limit {
 	}
 
 	/**
+	 * Looks at the time right before a request begins.
 	 * Aborts `signal` if the time is up or a signal has aborted: an earlier listener can keep an abort event to itself.
 	 *
 	 * @param graceMs how long after the limit of the attempt a request may still go out; none does after the deadline
@@ -47,6 +52,7 @@ export class Limit {
 		const isLate = leftMs(this.#call) <= 0;
 		this.isDeadline ||= isLate;
 		if (this.#call.signals.some(({ aborted }) => aborted)) this.#cut("abort");
+		else if (beginLeftMs(this.#call) <= 0) this.#cut("late");
 		else if (isLate || performance.now() >= this.#dueAt + graceMs) this.#cut("timeout");
 	}
 
@@ -63,7 +69,7 @@ export class Limit {
 		for (const remove of this.#removers) remove();
 	}
 
-	#cut(by: "timeout" | "abort"): void {
+	#cut(by: "timeout" | "abort" | "late"): void {
 		if (this.cutBy) return;
 		this.end();
 		this.cutBy = by;

@@ -1,9 +1,10 @@
 import { limits } from "../../generated/operations.ts";
 import type { ConversationSummary, LookupResponse } from "../../generated/schemas.ts";
 import { type CountryCode, type E164, type PhoneProblem, readPhone } from "../phone/phone.ts";
+import { thisMoment } from "../shared/freshness.ts";
 import { untilAborted } from "../shared/signals.ts";
 import { type Call, LazyCall, noReply, orThrowLater } from "./call.ts";
-import { type CallPlan, thisMoment } from "./call-state.ts";
+import type { CallPlan } from "./call-state.ts";
 import type { CallOptions } from "./client-options.ts";
 import { endable } from "./endable.ts";
 import {

@@ -1,10 +1,11 @@
 import type { SendMessageRequest, SendMessageResult } from "../../generated/schemas.ts";
 import { type CountryCode, type E164, requireRecipient } from "../phone/phone.ts";
+import { freshMs, type Moment, thisMoment, watchRead } from "../shared/freshness.ts";
 import { isUuid } from "../shared/uuid.ts";
 import { object, optional, ownField, rule, text } from "../shared/validation.ts";
 import { defined } from "./attempt-event.ts";
 import { type Call, createCall } from "./call.ts";
-import { type CallPlan, thisMoment } from "./call-state.ts";
+import type { CallPlan } from "./call-state.ts";
 import { type CallOptions, checkInput, checkOptions, optionSchemas } from "./client-options.ts";
 import { readConversation } from "./conversations.ts";
 import {
@@ -37,7 +38,8 @@ export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
 	 * `"refuse"` asks `conversations.get` before `messages.send`, and throws `PartnerHeldText` if a text is held. It is for
 	 * request handlers that have no outbox.
 	 *
-	 * It costs one read, within the same deadline, which `attempts` counts too. The key needs the scope `conversations:read`
+	 * It costs one read, within the same deadline and with the same key, which `attempts` counts too. If the send can't begin
+	 * within 10 seconds of it, the conversation is read again. No retry begins later than that. The key needs the scope `conversations:read`
 	 * as well. If the read fails, the call ends with the error of `conversations.get`, and nothing was sent. A number without
 	 * a conversation is sent to. Somebody can still come in between the read and the send.
 	 *
@@ -56,6 +58,12 @@ export interface SendOptions extends CallOptions {
 	 * @default false
 	 */
 	allowUnlistedNumber?: boolean | undefined;
+	/**
+	 * The latest moment of the system clock at which a request may begin, beside the deadline of its answer. If it has passed when
+	 * the connection is there, nothing is sent: `PartnerTimeoutError` with `field: "beginBy"` and outcome `not_sent`. Use it for a
+	 * send that relies on a read. Over a `fetch` outside of Node it's looked at right before `fetch` is called.
+	 */
+	beginBy?: Date | undefined;
 }
 
 interface SentFacts extends Pick<SendMessageResult, "success" | "status" | "windowOpen" | "windowExpiresAt"> {
@@ -137,7 +145,10 @@ export function createMessages(transport: Transport, settings: MessagesOptions):
 
 		const checked = checkInput(messageSchema, message, "message", facts);
 		const { to: given, body: text, ifHeld, subaccountId, consentLanguage } = checked;
-		const { allowUnlistedNumber = false, ...call } = checkOptions(optionSchemas.send, options, facts);
+		const { allowUnlistedNumber = false, beginBy, ...shared } = checkOptions(optionSchemas.send, options, facts);
+		const readsFirst = ifHeld === "refuse";
+		// The key function must not come between the read and the send.
+		const call = readsFirst ? { ...shared, keyScope: shared.keyScope ?? {} } : shared;
 		const to = requireRecipient(given, { defaultCountry, allowUnlistedNumber }, "to", facts);
 		if (!isAllowed(to))
 			throw refuse("to", "is not one of allowRecipients. Add it to this option of createClient to send to it");
@@ -157,12 +168,11 @@ export function createMessages(transport: Transport, settings: MessagesOptions):
 			isWrite: true,
 			secrets: [to, given, text],
 			verify: contradiction,
-			begun: ifHeld === "refuse" ? thisMoment() : undefined,
+			begun: readsFirst ? thisMoment() : undefined,
+			beginBy: beginBy && inMs(beginBy.getTime() - Date.now()),
 		};
-		let readAttempts = 0;
-		try {
-			if (ifHeld === "refuse") readAttempts = await refuseIfHeld({ to, text }, plan, call);
-			const reply = await run(plan, call, (init) =>
+		const post = (at: CallPlan<SendMessageResult>) =>
+			run(at, call, (init) =>
 				api.POST("/agencies/{agencyId}/messages", {
 					params: { path: { agencyId } },
 					body,
@@ -170,6 +180,21 @@ export function createMessages(transport: Transport, settings: MessagesOptions):
 					...init,
 				}),
 			);
+		let readAttempts = 0;
+		/** Reads before the send, and again if the send could not begin while the reading was fresh. */
+		const readAndPost = async (): Promise<Reply<SendMessageResult>> => {
+			const watch = watchRead();
+			readAttempts += await refuseIfHeld({ to, text }, plan, call).finally(watch.end);
+			const freshUntil = inMs(freshMs - watch.ageMs());
+			if (plan.beginBy && plan.beginBy.date <= freshUntil.date) return post(plan);
+			return post({ ...plan, beginBy: freshUntil }).catch((error: unknown) => {
+				if (!isPartnerError(error) || error.field !== "beginBy" || error.outcome !== "not_sent") throw error;
+				readAttempts += error.attempts;
+				return readAndPost();
+			});
+		};
+		try {
+			const reply = await (readsFirst ? readAndPost() : post(plan));
 			// `contradiction` has checked that the fields are those of one branch.
 			const data = Object.assign(reply.data, { operationId }) as Sent;
 			const { head, correlationId } = reply;
@@ -217,6 +242,11 @@ export function createMessages(transport: Transport, settings: MessagesOptions):
 	};
 
 	return { send: (message, options) => createCall(() => send(message, options)) };
+}
+
+function inMs(ms: number): Moment {
+	const { at, date } = thisMoment();
+	return { at: at + ms, date: date + ms };
 }
 
 /** The path of a field by which a response says that the text is both sent and held, or neither, or that it failed. */

@@ -1,4 +1,4 @@
-import { type CallState, leftMs } from "./call-state.ts";
+import { beginLeftMs, type CallState, leftMs } from "./call-state.ts";
 import type { RetryPolicy } from "./client-options.ts";
 import type { PartnerError } from "./errors.ts";
 import type { ExchangeHeaders } from "./exchange.ts";
@@ -20,7 +20,7 @@ export function waitBefore<Data>(call: CallState<Data>, error: PartnerError): nu
 	if (!isTransient(error) || retryAfterMs > longestRetryAfterMs) return undefined;
 	// Equal jitter. No wait is shorter than the one before, because the service asks for increasing waits.
 	const wait = Math.max(retryAfterMs, lastWaitMs, backoffMs(retry, attempts));
-	if (wait > leftMs(call) - roomMs(call)) return undefined;
+	if (wait > Math.min(leftMs(call) - roomMs(call), beginLeftMs(call))) return undefined;
 	if (retry.budget === Number.POSITIVE_INFINITY) return wait;
 	if (client.tokens.left < retryCost) return undefined;
 	client.tokens.left -= retryCost;

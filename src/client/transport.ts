@@ -2,7 +2,7 @@ import createFetchClient, { type Client as Api } from "openapi-fetch";
 import pRetry, { type Options as RetryLoop } from "p-retry";
 import type { paths } from "../../generated/openapi.ts";
 import { sleep } from "../shared/sleep.ts";
-import { type CallPlan, type CallState, type ClientState, leftMs, startCall } from "./call-state.ts";
+import { beginLeftMs, type CallPlan, type CallState, type ClientState, leftMs, startCall } from "./call-state.ts";
 import type { CallOptions, RetryPolicy } from "./client-options.ts";
 import { Interruption, isControlFlow } from "./control-flow.ts";
 import { reportDrift } from "./drift.ts";
@@ -80,6 +80,7 @@ const emptyPlan = (): Record<Exclude<keyof CallPlan<unknown>, "operation">, unde
 	secrets: undefined,
 	verify: undefined,
 	begun: undefined,
+	beginBy: undefined,
 	abandon: undefined,
 });
 
@@ -246,13 +247,16 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 	const limit = new Limit(call);
 	let isSent = false;
 	let ended: Response | Error;
+	let isAsking = false;
 	try {
 		// A send waits for the end of the current tick, so that an abort right after the call stops it.
 		if (plan.isWrite) await undefined;
 		limit.check(0);
 		limit.signal.throwIfAborted();
 		const reading = readKey(call);
+		isAsking = !(reading instanceof Secret);
 		const key = reading instanceof Secret ? reading : await limit.race(reading);
+		isAsking = false;
 		// The key can have taken long, or the process can have been stopped meanwhile. No timer has fired for that yet.
 		limit.check(0);
 		limit.signal.throwIfAborted();
@@ -274,7 +278,7 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 		client.answers.note(received.get("x-correlation-id"), url.split("?", 1)[0] ?? url);
 		ended = bufferedResponse(call, status, status < 300 ? text : (text ?? ""));
 	} catch (error) {
-		ended = endOf(call, error, limit, isSent);
+		ended = endOf(call, error, limit, { isSent, isAsking });
 	} finally {
 		limit.end();
 		// An attempt that was aborted before its request is none.
@@ -291,7 +295,12 @@ const isWrapped = (error: unknown): error is { fault: unknown } =>
 	(error instanceof Error && Object.hasOwn(Object.getPrototypeOf(error), "fault"));
 
 /** How a request without a complete response ends: by its error, or by its status alone. */
-function endOf<Data>(call: CallState<Data>, error: unknown, limit: Limit, isSent: boolean): Response | Error {
+function endOf<Data>(
+	call: CallState<Data>,
+	error: unknown,
+	limit: Limit,
+	{ isSent, isAsking }: { isSent: boolean; isAsking: boolean },
+): Response | Error {
 	const { plan } = call;
 	const { head, connected }: ExchangeFault = Object(error);
 	// An exchange that wraps what it caught may have caught undefined.
@@ -308,7 +317,11 @@ function endOf<Data>(call: CallState<Data>, error: unknown, limit: Limit, isSent
 			factsOf(call, proven),
 			call.signals.find((signal) => signal.aborted),
 		);
-	if (limit.cutBy === "timeout") return timedOut(call, proven, isSent ? "complete answer" : "key", limit.isDeadline);
+	// It may have waited for a connection until its time was up.
+	const isLate = limit.cutBy === "timeout" && proven === "not_sent" && beginLeftMs(call) <= 0;
+	if (limit.cutBy === "late" || isLate) return tooLate(call, proven);
+	if (limit.cutBy === "timeout")
+		return timedOut(call, proven, isSent ? "complete answer" : "key", limit.isDeadline, isAsking);
 	if (isSteered) {
 		const cause = repeatsRequest(call, fault) ? shownFacts(call, fault) : fault;
 		const facts = { ...factsOf(call, proven), retryable: true, cause };
@@ -351,9 +364,23 @@ function bufferedResponse<Data>(call: CallState<Data>, status: number, text: str
 	return { status, ok: status < 300, headers: noHead.headers, text: read } as unknown as Response;
 }
 
-function timedOut<Data>(call: CallState<Data>, outcome: Outcome, missing: string, isDeadline: boolean): PartnerError {
+/** The error of a request that was not written, because its latest moment to begin had passed. */
+function tooLate<Data>(call: CallState<Data>, outcome: Outcome): PartnerError {
+	const { plan, lastError } = call;
+	const facts = { ...factsOf(call, outcome), field: "beginBy", retryable: true, cause: lastError };
+	return new PartnerTimeoutError(`${plan.operation}: not sent, because it could not begin in time`, facts);
+}
+
+function timedOut<Data>(
+	call: CallState<Data>,
+	outcome: Outcome,
+	missing: string,
+	isDeadline: boolean,
+	isAsking = false,
+): PartnerError {
 	const { plan, timeoutMs, deadlineMs, lastError } = call;
 	const limit = isDeadline ? `before the deadline of ${deadlineMs} ms` : `within ${timeoutMs} ms`;
-	const facts = { ...factsOf(call, outcome), retryable: true, cause: isDeadline ? lastError : undefined };
+	const field = isAsking ? "apiKey" : undefined;
+	const facts = { ...factsOf(call, outcome), field, retryable: true, cause: isDeadline ? lastError : undefined };
 	return new PartnerTimeoutError(`${plan.operation}: no ${missing} ${limit}`, facts);
 }

@@ -52,7 +52,7 @@ export function isUnsure(reading: Reading, now: number): boolean {
 }
 
 /** How much longer the window is open for certain, in milliseconds. */
-function surelyOpenMs({ conversation, aheadMs }: Reading, now: number): number {
+export function surelyOpenMs({ conversation, aheadMs }: Reading, now: number): number {
 	// The request takes a moment, and the service's clock is known to a second.
 	const latest = Math.max(now, now - aheadMs) + slackMs;
 	const openMs = timeOf(conversation.summary.windowExpiresAt) - latest;

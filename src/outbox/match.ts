@@ -13,6 +13,7 @@ import {
 } from "messaging-conversations";
 import { answersOf, readFresh } from "../shared/copies.ts";
 import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
+import { watchRead } from "../shared/freshness.ts";
 import { normalized } from "../shared/normal-form.ts";
 import type { Offset } from "./clocks.ts";
 import { type LastHeld, storableId } from "./text.ts";
@@ -53,6 +54,7 @@ export async function readConversation(
 		seek,
 		clock,
 		knownAt,
+		onRead,
 		...call
 	}: {
 		seek?: (message: Message) => boolean;
@@ -62,10 +64,14 @@ export async function readConversation(
 		clock?: (() => number) | undefined;
 		signal?: AbortSignal | undefined;
 		deadlineMs?: number | undefined;
+		keyScope?: object | undefined;
+		/** Gets a function that says how old the newest messages are. Those of older pages do not count for the age of a reading. */
+		onRead?: ((ageMs: () => number) => void) | undefined;
 	} = {},
 ): Promise<Reading | undefined> {
 	const first = await readFresh(answersOf(agency), `${agency.id} ${to}`, {
 		read(isAgain) {
+			const watch = watchRead();
 			// Another size of the page, for which no cache has an answer.
 			return agency.conversations
 				.get(to, isAgain ? { ...call, pageSize: 51 } : call)
@@ -73,6 +79,10 @@ export async function readConversation(
 				.catch((error: unknown) => {
 					if (isPartnerError(error) && error._tag === "PartnerNotFound") return undefined;
 					throw error;
+				})
+				.finally(() => {
+					watch.end();
+					onRead?.(watch.ageMs);
 				});
 		},
 		lookUp: async () => (await agency.conversations.lookup([to], call))[0]?.conversation,

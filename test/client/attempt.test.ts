@@ -97,8 +97,6 @@ const broken: [what: string, http: Exchange][] = [
 		},
 	],
 	["rejects with an error", () => Promise.reject(new Error("canary"))],
-	["resolves with nothing", wrong(async () => undefined)],
-	["returns nothing", wrong(() => undefined)],
 ];
 
 test.for(broken)("an exchange that %s ends as a lost connection, and a send as unknown", async ([, http]) => {
@@ -119,6 +117,15 @@ test.for(broken)("an exchange that %s is retried", async ([, http]) => {
 	const calling = client.me.get().withResponse();
 	await vi.runAllTimersAsync();
 	expect((await calling).response.attempts).toBe(2);
+});
+
+test.for<[string, Exchange]>([
+	["resolves with nothing", wrong(async () => undefined)],
+	["returns nothing", wrong(() => undefined)],
+])("#46 an exchange that %s is told so, and not asked again", async ([, http]) => {
+	const error = await failure(() => send.run(overExchange(http, { retry: { baseDelayMs: 1 } })));
+	expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown", attempts: 1, retryable: false });
+	expect(error.message).toContain("is no response");
 });
 
 test("an exchange that returns its answer at once is as good as one that promises it", async () => {

@@ -70,6 +70,7 @@ export async function tryOptions({ controls, baseUrl, apiKey, ...place }: Place,
 		timeoutMs: 5_000,
 		deadlineMs: 10_000,
 		deadlineAt: new Date(Date.now() + 10_000),
+		keyScope: {},
 		retry: { attempts: 3 },
 		headers: { "x-request-source": "nightly job" },
 	};

@@ -25,6 +25,8 @@ export interface QueueContext {
 	/** The right to work on the queue. */
 	lease: Lease;
 	contact: Contact;
+	/** The calls of one step use one key, so that asking for it does not come between the reading and the request. */
+	keyScope?: object | undefined;
 	/** How long a lease lasts, in milliseconds. */
 	leaseMs: number;
 }

@@ -283,13 +283,12 @@ export function createPauses(
 
 /** Whether an error concerns every text of the client, every text of the agency, or only the one that met it. */
 function concernedBy(error: PartnerError): { reason: PauseReason; extent: "client" | "agency" | "text" } {
-	const { _tag, attempts, status, outcome } = error;
+	const { _tag, field, status, outcome } = error;
 	if (_tag === "PartnerForbidden") return { reason: "forbidden", extent: "agency" };
-	// A time-out without a request waited for the key.
 	if (
 		_tag === "PartnerUnauthorized" ||
 		_tag === "PartnerConfigurationError" ||
-		(_tag === "PartnerTimeoutError" && !attempts)
+		(_tag === "PartnerTimeoutError" && field === "apiKey")
 	)
 		return { reason: "key", extent: "client" };
 	if (status === 429) return { reason: "rate_limited", extent: "client" };

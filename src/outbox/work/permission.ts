@@ -2,7 +2,8 @@
  * Whether a text that could be sent may be sent: by the quiet hours, the agency's settings, opt-outs and the hooks.
  */
 import { type Message, PartnerConfigurationError } from "messaging-conversations";
-import { isSurelyClosed, isSurelyOpen, isUnsure } from "../baseline.ts";
+import { freshMs } from "../../shared/freshness.ts";
+import { isSurelyClosed, isSurelyOpen, isUnsure, surelyOpenMs } from "../baseline.ts";
 import { backoffMs, ifQuiet, isInDoubt, lastMoment, longestWaitMs, readAgain, unsent } from "../decide.ts";
 import { thrownBy } from "../hook-error.ts";
 import { type HeldMatch, type Match, messagesSince, type Reading, timeOf } from "../match.ts";
@@ -25,6 +26,7 @@ interface Context {
 	settings: SettingsCache;
 	contact: Contact;
 	quiet: QuietClock;
+	keyScope?: object | undefined;
 }
 
 /** What a request relies on, beside the text itself. */
@@ -69,6 +71,23 @@ export async function ifNotNow(context: Context, text: OutboxText, grounds: Grou
 function tryAgain({ progress }: OutboxText, now: number): Change {
 	const failures = progress.failures + 1;
 	return { nextAt: now + backoffMs(failures), progress: { failures } };
+}
+
+/**
+ * Until when a text that may be sent at this moment still may be: its time passes, the quiet hours begin, or the window closes. A
+ * request can wait for its connection.
+ */
+export async function validUntil(context: Context, text: OutboxText, grounds: Grounds): Promise<number> {
+	const { options, quiet } = context;
+	const now = options.now();
+	const { reading } = grounds;
+	const openMs = (reading && surelyOpenMs(reading, now)) || Number.POSITIVE_INFINITY;
+	const until = Math.min(lastMoment(text, options) + 1, now + openMs);
+	// Quiet hours begin with a minute.
+	const nextMinute = now - (now % 60_000) + 60_000;
+	if (nextMinute - now > freshMs || isSilent(text, grounds, now)) return until;
+	const isQuiet = (await quiet.end(text.agencyId, nextMinute).catch(() => undefined)) !== undefined;
+	return isQuiet ? Math.min(until, nextMinute) : until;
 }
 
 /** Whether it takes the place of the held text that it supersedes, and rings no phone. The contact must not get that one. */
@@ -210,7 +229,7 @@ export function ifHookFailed(
 
 /** While the window is closed, the service sends a consent template. It needs to be approved, and a language. */
 async function bySettings(
-	{ options, pauses, settings: cache }: Context,
+	{ options, pauses, settings: cache, keyScope }: Context,
 	text: OutboxText,
 	reading: Reading | null,
 	chosen: string | null,
@@ -219,7 +238,7 @@ async function bySettings(
 	const now = options.now();
 	const { agencyId } = text;
 	const isOpen = isSurelyOpen(reading, now);
-	const settings = await cache.of(agencyId, reading, signal);
+	const settings = await cache.of(agencyId, reading, { signal, keyScope });
 	if (!settings) return { language: chosen, settings };
 	const { availableLanguages, defaultLanguage, eligibleForManualSend } = settings;
 	const isChoice = availableLanguages.length > 1;

@@ -67,7 +67,7 @@ async function workTexts(context: QueueContext, signal: AbortSignal | undefined)
 		last = head;
 		due = undefined;
 		await endSuperseded(context, head);
-		if (!(await workText(context, head, texts, signal))) break;
+		if (!(await workText({ ...context, keyScope: {} }, head, texts, signal))) break;
 		if (texts.length > 1) continue;
 		// Mostly nothing else is due. If the text still waits, it may have been cancelled meanwhile.
 		const next = await store.nextOf(lease, 0);

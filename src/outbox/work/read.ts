@@ -19,8 +19,9 @@ export async function readFor(
 	context: QueueContext,
 	text: OutboxText,
 	signal: AbortSignal | undefined,
+	onRead: (ageMs: () => number) => void,
 ): Promise<Match | null | undefined> {
-	const { pauses } = context;
+	const { pauses, keyScope } = context;
 	const { client, store, now } = context.options;
 	const { baseline } = text.progress;
 	const restored = text.state === "waiting" && isRestored(text) ? text.progress.restored : undefined;
@@ -39,6 +40,8 @@ export async function readFor(
 			knownAt,
 			deadlineMs: readingMs,
 			signal,
+			keyScope,
+			onRead,
 		});
 		await pauses.passed(text, "read");
 		if (!found) return null;

@@ -2,6 +2,7 @@
  * Sends a text: asks whether it may go now, stores that its request begins, makes it, and stores how it ended.
  */
 import type { Answered, OutgoingMessage, PartnerError, Sent } from "messaging-conversations";
+import { freshMs } from "../../shared/freshness.ts";
 import { baselineOf } from "../baseline.ts";
 import {
 	asMessage,
@@ -22,21 +23,21 @@ import type { QueueContext } from "./context.ts";
 import { errorOf, failureOf } from "./failure.ts";
 import { isRefusedByGateway } from "./gateway.ts";
 import { sleepsWhileClosed } from "./order.ts";
-import { type Grounds, ifNotNow, permissionFor } from "./permission.ts";
+import { type Grounds, ifNotNow, permissionFor, validUntil } from "./permission.ts";
 import { canAsk, isSameSettings, type Settings } from "./settings.ts";
 import { write, writeEnd } from "./write.ts";
 
 /** What a request relies on, and what the service gets. */
-interface Allowed extends Grounds {
+export interface Allowed extends Grounds {
+	/** When the conversation was read, by the clock of the outbox. */
 	readAt: number;
+	/** How old the reading is, by the clocks of the machine. */
+	ageMs: () => number;
 	/** The agency's settings when the request was allowed. */
 	settings?: Settings | undefined;
 	/** Language for the consent template. */
 	language?: string | null;
 }
-
-/** How long after a read the request that relies on it may begin. */
-const freshMs = 10_000;
 
 /** Makes the request if the agency's settings and the hooks allow it. */
 export async function send(
@@ -89,7 +90,8 @@ export async function request(
 	const begun = await begin(context, text, grounds);
 	if (!begun) return false;
 	const message = await messageOf(begun);
-	// The statement can have taken long too.
+	// The statement can have taken long too. Until when it may go is found first, so that no time lies between the two.
+	const until = await validUntil(context, text, grounds);
 	const isLate = (await ifNotNow(context, text, grounds)) !== undefined || now() > lastMoment(text, options);
 	// Another worker takes over `settleMs` after the attempt record. By then the request must have ended, by both clocks: a
 	// process that was stopped since knows it by the one, a machine that slept by the other.
@@ -97,18 +99,24 @@ export async function request(
 	const { settleMs } = options;
 	const longestMs = Math.min(Math.max(settleMs - 5_000, Math.min(1_000, (settleMs * 2) / 3)), 60_000);
 	const leftMs = longestMs - sinceMs;
-	if (leftMs < 1 || now() - grounds.readAt > freshMs || isLate || signal?.aborted) {
-		// Somebody may have written since the reading, or the time has passed: read again first.
+	/** Nothing was sent. Somebody may have written since the reading, or the time has passed: read again first. */
+	const readFirst = async (waitMs: number, failures: number): Promise<false> => {
 		const { state, reason, progress } = text;
-		const failures = progress.failures + 1;
-		const nextAt = signal?.aborted ? now() : now() + backoffMs(progress.failures);
+		const nextAt = signal?.aborted ? now() : now() + waitMs;
 		await writeEnd(context, begun, { state, reason, nextAt, progress: { ...progress, failures } });
 		return false;
-	}
+	};
+	const { failures } = text.progress;
+	const ageMs = Math.max(now() - grounds.readAt, grounds.ageMs());
+	// Both last for their very last millisecond.
+	const beginMs = Math.min(freshMs + 1 - ageMs, until - now());
+	if (leftMs < 1 || beginMs < 1 || isLate || signal?.aborted) return readFirst(backoffMs(failures), failures + 1);
 	// The client looks at the clock again right before it writes, because the process can be stopped here too. Its own retries are
 	// off, because only a reading knows what they would replace. `enqueue` has checked the number.
 	const deadlineAt = new Date(startedDate + longestMs);
-	const call = { retry: false, deadlineMs: Math.ceil(leftMs), deadlineAt, allowUnlistedNumber: true } as const;
+	const beginBy = new Date(Date.now() + beginMs);
+	const limits = { retry: false, deadlineMs: Math.ceil(leftMs), deadlineAt, beginBy } as const;
+	const call = { ...limits, keyScope: context.keyScope, allowUnlistedNumber: true };
 	const result = await options.client
 		.agency(text.agencyId)
 		.messages.send(message, call)
@@ -117,6 +125,8 @@ export async function request(
 			(answered) => ({ ok: true as const, ...answered }),
 			(thrown: unknown) => ({ ok: false as const, error: failureOf(thrown, "messages.send") }),
 		);
+	// It has waited for a connection. That is no fault of the service, and the others need not wait.
+	if (!result.ok && isTooLate(result.error)) return readFirst(backoffMs(0), failures);
 	if (result.ok) context.gateway.sent(text);
 	const after = result.ok
 		? afterSend(begun, result, grounds, options)
@@ -231,6 +241,10 @@ async function afterError(
 	}
 	const progress = { ...noted, requests: without };
 	return { ...ended("refused", refusalOf(error)), progress };
+}
+
+function isTooLate({ _tag, field, outcome }: PartnerError): boolean {
+	return _tag === "PartnerTimeoutError" && field === "beginBy" && outcome === "not_sent";
 }
 
 function refusalOf(error: PartnerError) {

@@ -8,9 +8,14 @@ export type Settings = Pick<WindowReopenReadiness, "eligibleForManualSend" | "av
 /** The agencies' settings, as far as the outbox has read them. */
 export interface SettingsCache {
 	/** Of the reading, or else of the agency's newest conversation. Undefined if they cannot be read. */
-	of: (agencyId: string, reading: Reading | null, signal?: AbortSignal) => Promise<Settings | undefined>;
+	of: (agencyId: string, reading: Reading | null, call?: Call) => Promise<Settings | undefined>;
 	/** Reads them anew. */
 	fresh: (agencyId: string, to: string, signal?: AbortSignal) => Promise<Settings | undefined>;
+}
+
+interface Call {
+	signal?: AbortSignal | undefined;
+	keyScope?: object | undefined;
 }
 
 const keepMs = 60_000;
@@ -23,16 +28,16 @@ export function createSettingsCache(client: Client, now: () => number): Settings
 	}
 	const newestOf = new Map<string, Promise<Settings | undefined>>();
 	/** The texts of an agency that need them at the same time share one read. */
-	async function newest(agencyId: string, signal: AbortSignal | undefined): Promise<Settings | undefined> {
-		const running = newestOf.get(agencyId) ?? orUndefined(() => ofNewest(client.agency(agencyId), signal));
+	async function newest(agencyId: string, call: Call | undefined): Promise<Settings | undefined> {
+		const running = newestOf.get(agencyId) ?? orUndefined(() => ofNewest(client.agency(agencyId), call));
 		newestOf.set(agencyId, running);
 		return keep(agencyId, await running.finally(() => newestOf.delete(agencyId)));
 	}
 	return {
-		async of(agencyId, reading, signal) {
+		async of(agencyId, reading, call) {
 			if (reading) return keep(agencyId, reading.conversation.windowReopenReadiness);
 			const found = known.get(agencyId);
-			return found && Math.abs(now() - found.readAt) < keepMs ? found.settings : newest(agencyId, signal);
+			return found && Math.abs(now() - found.readAt) < keepMs ? found.settings : newest(agencyId, call);
 		},
 		async fresh(agencyId, to, signal) {
 			known.delete(agencyId);
@@ -40,16 +45,16 @@ export function createSettingsCache(client: Client, now: () => number): Settings
 			const own = await orUndefined(
 				async () => (await agency.conversations.get(to, { signal })).conversation.windowReopenReadiness,
 			);
-			return keep(agencyId, own ?? (await orUndefined(() => ofNewest(agency, signal))));
+			return keep(agencyId, own ?? (await orUndefined(() => ofNewest(agency, { signal }))));
 		},
 	};
 }
 
-async function ofNewest(agency: AgencyClient, signal?: AbortSignal): Promise<Settings | undefined> {
-	const { conversations } = await agency.conversations.list({ pageSize: 1, readAhead: false, signal });
+async function ofNewest(agency: AgencyClient, call: Call = {}): Promise<Settings | undefined> {
+	const { conversations } = await agency.conversations.list({ pageSize: 1, readAhead: false, ...call });
 	const newest = conversations[0];
 	if (!newest) return undefined;
-	return (await agency.conversations.get(newest.phoneNumber, { signal })).conversation.windowReopenReadiness;
+	return (await agency.conversations.get(newest.phoneNumber, call)).conversation.windowReopenReadiness;
 }
 
 /** A read that fails leaves the settings unknown. The send that follows meets the same error, and reports it. */

@@ -2,6 +2,7 @@
  * One step of one text: read, decide, and store the decision or send.
  */
 import { PartnerConfigurationError } from "messaging-conversations";
+import { freshMs } from "../../shared/freshness.ts";
 import { isSurelyOpen } from "../baseline.ts";
 import {
 	type Decision,
@@ -26,7 +27,7 @@ import { hookFailure } from "./failure.ts";
 import { waitingWith, willing } from "./order.ts";
 import { ifAsleep, ifHookFailed, ifNotNow, ifWrongNumber } from "./permission.ts";
 import { readFor } from "./read.ts";
-import { putToSleep, request, send } from "./send.ts";
+import { type Allowed, putToSleep, request, send } from "./send.ts";
 import { ifUnchanged, watchedFrom } from "./watch.ts";
 import { write } from "./write.ts";
 
@@ -62,7 +63,14 @@ export async function workText(
 	const waitsFor =
 		isOut || willing(head, others, options).length > 0 ? undefined : await ifUnchanged(context, head, signal);
 	if (waitsFor) return putOff(context, head, waitsFor, texts);
-	const match = await readFor(context, head, signal);
+	let ageMs = () => Number.POSITIVE_INFINITY;
+	const read = () =>
+		readFor(context, head, signal, (age) => {
+			ageMs = age;
+		});
+	let match = await read();
+	// This process was stopped meanwhile, or asking for the key has blocked it.
+	if (match !== undefined && ageMs() > freshMs) match = await read();
 	if (match === undefined) return false;
 	const readAt = now();
 	const learned = await withOptOut(
@@ -77,12 +85,12 @@ export async function workText(
 	const decision = await sinceBackup(context, learned, decide(learned, match, options, readAt));
 	// Once is enough.
 	const text = { ...learned, progress: { ...learned.progress, restored: undefined } };
-	const grounds = { reading: match?.reading ?? null, readAt };
+	const grounds = { reading: match?.reading ?? null, readAt, ageMs };
 	// A request that just failed may be made again, although its conversation shows nothing of it yet.
 	if (isRepeat && match?.kind === "none" && !(await ifNotNow(context, text, grounds)))
 		return request(context, text, grounds, signal);
 	if (text.state === "held" && match && typeof decision !== "string") {
-		const passed = await letPass(context, text, others, { match, decision, readAt }, signal);
+		const passed = await letPass(context, text, others, { match, decision, readAt, ageMs }, signal);
 		if (passed !== undefined) return passed;
 	}
 	if (decision === "send" && lease.isSuspended) return apply(context, text, readAgain(text, options, now()));
@@ -119,7 +127,7 @@ async function letPass(
 	context: QueueContext,
 	held: OutboxText,
 	others: readonly OutboxText[],
-	{ match, decision, readAt }: { match: Match; decision: Change; readAt: number },
+	{ match, decision, readAt, ageMs }: { match: Match; decision: Change } & Pick<Allowed, "readAt" | "ageMs">,
 	signal: AbortSignal | undefined,
 ): Promise<boolean | undefined> {
 	const { options } = context;
@@ -140,10 +148,10 @@ async function letPass(
 		const progress = { ...decision.progress, replacedBy: next.id };
 		if (!(await write(context, held, { ...decision, progress }))) return false;
 		const needsOpen = onOwnHeldOf(next, held, options) === "send_if_open";
-		return send(context, next, match, { reading, readAt, replaces: held.id, needsOpen }, signal);
+		return send(context, next, match, { reading, readAt, ageMs, replaces: held.id, needsOpen }, signal);
 	}
 	if (isGone && !(await apply(context, held, decision))) return false;
-	if (next) return send(context, next, match, { reading, readAt, needsOpen: true }, signal);
+	if (next) return send(context, next, match, { reading, readAt, ageMs, needsOpen: true }, signal);
 	// They wait as long as the one that is held, unless something changes.
 	for (const text of due)
 		if (!(await write(context, text, { nextAt: decision.nextAt ?? readAt + longestWaitMs }))) return false;

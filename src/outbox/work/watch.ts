@@ -41,7 +41,7 @@ export async function ifUnchanged(
 	const now = options.now();
 	const { watched } = text.progress;
 	if (text.state === "waiting" && text.reason === "consent_unavailable") {
-		if ((await settings.of(text.agencyId, null, signal))?.eligibleForManualSend !== false) return undefined;
+		if ((await settings.of(text.agencyId, null, { signal }))?.eligibleForManualSend !== false) return undefined;
 		const summary = await summaries.of(text, signal);
 		const isStillClosed = summary === null || (summary && !isWindowOpen(summary, now));
 		return isStillClosed ? { nextAt: pauses.holdConsent(text.agencyId), reason: text.reason } : undefined;

@@ -40,7 +40,7 @@ const noVersion: Change = [memory, "if (rows.get(text.id)?.version !== text.vers
 const noGuard: Change = [memory, "if (lease && !queue) return false;", ""];
 const noLease: Change = [memory, "leasedUntil > clock()", "false"];
 const oneToken: Change = [memory, "token: crypto.randomUUID()", 'token: "ours"'];
-const noCheck: Change = [send, "leftMs < 1 || now() - grounds.readAt > freshMs ||", ""];
+const noCheck: Change = [send, "leftMs < 1 || beginMs < 1 ||", ""];
 const noDeadline: Change = [
 	send,
 	"retry: false, deadlineMs: Math.ceil(leftMs), deadlineAt,",
