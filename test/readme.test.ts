@@ -100,7 +100,7 @@ test("the reference of the options names each option of createOutbox", () => {
 		onReply: true,
 		quietHours: true,
 		optOut: true,
-		maxAgeMs: true,
+		defaultMaxAgeMs: true,
 		onHeld: true,
 		settleMs: true,
 		followMs: true,

@@ -36,7 +36,7 @@ import {
 export interface Rules {
 	settleMs: number;
 	followMs: readonly number[];
-	maxAgeMs: number;
+	defaultMaxAgeMs: number;
 	/** Of texts that have none of their own. */
 	onHeld: OnHeld | undefined;
 	/** Whether a text may be sent again when the contact has answered. */
@@ -165,7 +165,7 @@ function beforeFirst(text: OutboxText, match: Match | null, rules: Rules, now: n
 		? undefined
 		: ifDeclinedBehind(text, match, rules, now);
 	if (declined) return declined;
-	const mayPass = !isBehind || mayTakePlace(onHeldOf(text, rules, "onOtherHeld"), match, now);
+	const mayPass = !isBehind || mayTakePlace(onOtherHeldOf(text, rules), match, now);
 	return mayPass ? "send" : readAgain(text, rules, now);
 }
 
@@ -210,14 +210,19 @@ function perhapsDeclined(match: Match, lastHeld: LastHeld | undefined, now: numb
 	return timeOfTap(tap, now);
 }
 
-/** What a text does while the service holds another one. */
-export function onHeldOf(text: OutboxText, rules: Pick<Rules, "onHeld">, whose: "onOwnHeld" | "onOtherHeld"): OnHeld {
-	return text.progress.given?.onHeld ?? rules.onHeld ?? policies[purposeOf(text)][whose];
+/** What was chosen for a text while the service holds another one. */
+const chosenOnHeld = (text: OutboxText, rules: Pick<Rules, "onHeld">): OnHeld | undefined =>
+	text.progress.given?.onHeld ?? rules.onHeld;
+
+/** What a text does while the service holds one of somebody else. Whatever it is for, it does not take that place unasked. */
+export function onOtherHeldOf(text: OutboxText, rules: Pick<Rules, "onHeld">): OnHeld {
+	return chosenOnHeld(text, rules) ?? "wait";
 }
 
 /** What a text does while the service holds an earlier one of this outbox. */
 export function onOwnHeldOf(text: OutboxText, held: Pick<OutboxText, "id">, rules: Pick<Rules, "onHeld">): OnHeld {
-	return text.progress.given?.supersedes === held.id ? "replace" : onHeldOf(text, rules, "onOwnHeld");
+	if (text.progress.given?.supersedes === held.id) return "replace";
+	return chosenOnHeld(text, rules) ?? policies[purposeOf(text)].onOwnHeld;
 }
 
 /** Whether it may be sent although the service holds another one. */
@@ -513,6 +518,6 @@ function isSettled(text: OutboxText, { settleMs }: Rules, now: number): boolean 
 }
 
 /** The last moment at which a request may begin. */
-export function lastMoment({ notAfter, notBefore, createdAt }: OutboxText, { maxAgeMs }: Rules): number {
-	return notAfter ?? Math.max(createdAt, notBefore ?? 0) + maxAgeMs;
+export function lastMoment({ notAfter, notBefore, createdAt }: OutboxText, { defaultMaxAgeMs }: Rules): number {
+	return notAfter ?? Math.max(createdAt, notBefore ?? 0) + defaultMaxAgeMs;
 }

@@ -41,7 +41,7 @@ export interface EnqueuedText {
 	/** It is not sent before this time, and blocks no other text until then. A string must include a UTC offset or `Z`. */
 	notBefore?: Date | string | number | undefined;
 	/**
-	 * No request begins after this time. It overrides `maxAgeMs` in both directions. A string must include a UTC offset or `Z`.
+	 * No request begins after this time. It overrides `defaultMaxAgeMs` in both directions. A string must include a UTC offset or `Z`.
 	 * A text that the service holds cannot be taken back.
 	 */
 	notAfter?: Date | string | number | undefined;

@@ -66,14 +66,15 @@ export interface OutboxOptions {
 	 */
 	optOut?: ((message: Message) => boolean) | false | undefined;
 	/**
-	 * How old a text may get before its request, in milliseconds, counted from `enqueue`, or from `notBefore` if that is later.
-	 * An older one becomes `expired`. `notAfter` of a text overrides it, and `Infinity` turns it off. It does not limit how
+	 * The `notAfter` of texts that have none of their own: how old a text may get before its request, in milliseconds, counted from
+	 * `enqueue`, or from `notBefore` if that is later. An older one becomes `expired`. `Infinity` turns it off. It does not limit how
 	 * long the service holds a text.
 	 * @default 172800000 (48 hours)
 	 */
-	maxAgeMs?: number | undefined;
+	defaultMaxAgeMs?: number | undefined;
 	/**
-	 * What a text without an `onHeld` of its own does while the service holds another one for the contact.
+	 * The `onHeld` of texts that have none of their own: what they do while the service holds another text for the contact. `onReply`
+	 * is about the held text itself.
 	 * @default by the purpose of the text: see `onHeld` of {@link EnqueuedText}
 	 */
 	onHeld?: OnHeld | undefined;
@@ -112,7 +113,7 @@ export interface OutboxOptions {
 }
 
 const defaultFollowMs = [10_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000];
-const defaultMaxAgeMs = 48 * 3_600_000;
+const maxAgeMs = 48 * 3_600_000;
 
 const oneOf = <Value extends string>(...values: Value[]) =>
 	rule<Value>(
@@ -150,7 +151,7 @@ const schema = object({
 	),
 	beforeSend: optional(callable<BeforeSend>()),
 	onReply: optional(rule<"wait" | "send" | OnReply>(isReplyOption, 'must be "wait", "send" or a function')),
-	maxAgeMs: optional(rule<number>(isAge, "must be a whole number of milliseconds, or Infinity")),
+	defaultMaxAgeMs: optional(rule<number>(isAge, "must be a whole number of milliseconds, or Infinity")),
 	onHeld: optional(oneOf("wait", "send_if_open", "replace")),
 	quietHours: optional(quietHours),
 	optOut: optional(
@@ -216,7 +217,7 @@ export function checkedOptions(options: OutboxOptions): CheckedOptions {
 		beforeSend: given.beforeSend,
 		onReply,
 		mayAnswer: onReply !== "wait",
-		maxAgeMs: given.maxAgeMs ?? defaultMaxAgeMs,
+		defaultMaxAgeMs: given.defaultMaxAgeMs ?? maxAgeMs,
 		onHeld: given.onHeld,
 		quietHours: given.quietHours,
 		optOut: given.optOut,

@@ -11,7 +11,7 @@ import type { OnHeld } from "./policy/purpose.ts";
  * - `sent`, `delivered`, `read`: on its way, on the phone, seen; `failed`: the provider could not deliver it
  * - `dropped`: the service dropped the held text; `replaced`: another text took its place in the service's queue
  * - `refused`: the service or the client refused it
- * - `expired`: it could not be sent in time (`maxAgeMs`, or `notAfter`)
+ * - `expired`: it could not be sent in time (`defaultMaxAgeMs`, or `notAfter`)
  * - `cancelled`: you cancelled it, or the contact declined an earlier text
  * - `unknown`: the outbox cannot tell whether it was sent, and never sends it again; someone should look at the conversation
  */
@@ -270,7 +270,7 @@ export interface NewText extends Recipient {
 	consentLanguage: string | null;
 	/** It is not sent before this time, in milliseconds; null for at once. */
 	notBefore: number | null;
-	/** No request begins after this time, in milliseconds; null for that of `maxAgeMs`. */
+	/** No request begins after this time, in milliseconds; null for that of `defaultMaxAgeMs`. */
 	notAfter: number | null;
 	/** Texts of a higher priority are sent first. It holds the purpose too: a reply is above every notice. */
 	priority: number;

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { add, createWorld, stateOf, type World } from "./world.ts";
 
-const defaults = { onReply: undefined, maxAgeMs: undefined } as const;
+const defaults = { onReply: undefined, defaultMaxAgeMs: undefined } as const;
 const night = { ...defaults, quietHours: { from: "20:00", to: "08:00", timeZone: "UTC" } } as const;
 
 afterEach(() => void vi.useRealTimers());

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { newText } from "./store-suite.ts";
 import { add, createWorld, stateOf } from "./world.ts";
 
-const defaults = { onReply: undefined, maxAgeMs: undefined } as const;
+const defaults = { onReply: undefined, defaultMaxAgeMs: undefined } as const;
 
 /** A contact whose window has closed, so that a text is held. */
 function createClosed(options: Partial<OutboxOptions> = {}) {

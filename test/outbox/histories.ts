@@ -611,7 +611,7 @@ function startProcess(
 	// Without a lock, as on several machines.
 	const engine = { start: async () => {}, wake: async () => {}, work: async () => async () => {} };
 	const { onHeld, onReply } = given;
-	const rules = { onHeld, onReply, maxAgeMs: given.maxAgeHours * 3_600_000 };
+	const rules = { onHeld, onReply, defaultMaxAgeMs: given.maxAgeHours * 3_600_000 };
 	const beforeSend: BeforeSend = (_text, { now }) => {
 		if (!given.isQuietAtNight || !isNight(now.getTime())) return "send";
 		const morning = new Date(now.getTime() + (now.getUTCHours() >= 20 ? 86_400_000 : 0));

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { memoryStore } from "./memory.ts";
 import { add, createWorld, stateOf, type World } from "./world.ts";
 
-const defaults = { onReply: undefined, maxAgeMs: undefined } as const;
+const defaults = { onReply: undefined, defaultMaxAgeMs: undefined } as const;
 const hour = 3_600_000;
 
 describe("a visit that moves: supersedes", () => {

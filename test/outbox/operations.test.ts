@@ -410,7 +410,7 @@ describe("health sees what is not sent", () => {
 		["optOut throws", ({ anna }) => void anna.writes("Hi"), { optOut: () => JSON.parse("") }],
 	];
 	test.each(causes)("%s", async (_, breakIt, options) => {
-		const world = createWorld({ onReply: undefined, maxAgeMs: undefined, ...options });
+		const world = createWorld({ onReply: undefined, defaultMaxAgeMs: undefined, ...options });
 		world.sandbox.clock.advance({ hours: 25 });
 		breakIt(world);
 		await add(world, "a");
@@ -419,7 +419,7 @@ describe("health sees what is not sent", () => {
 	});
 
 	test("texts of a suspended agency are not late, those of another one are", async () => {
-		const world = createWorld({ onReply: undefined, maxAgeMs: undefined });
+		const world = createWorld({ onReply: undefined, defaultMaxAgeMs: undefined });
 		const other = world.sandbox.link({ name: "Other" });
 		await world.outbox.suspend({ agencyId: other.id, reason: "wrong price" });
 		await world.outbox.enqueue({ id: "b", agencyId: other.id, to: world.anna.phoneNumber, body: "Hi" });
@@ -433,7 +433,7 @@ describe("health sees what is not sent", () => {
 
 	test("what sleeps until the morning is not late", async () => {
 		const quietHours = { from: "20:00", to: "08:00", timeZone: "UTC" };
-		const world = createWorld({ onReply: undefined, maxAgeMs: undefined, quietHours });
+		const world = createWorld({ onReply: undefined, defaultMaxAgeMs: undefined, quietHours });
 		world.sandbox.clock.advanceTo(new Date("2026-01-06T21:00:00Z"));
 		for (const id of ["a", "b", "c"]) await add(world, id, id === "c" ? { purpose: "marketing" } : {});
 		await world.pass({ hours: 3 });
@@ -447,7 +447,7 @@ describe("health sees what is not sent", () => {
 describe("a sentence says what keeps a text", () => {
 	const describeAll = ({ outbox }: World, ...ids: string[]) =>
 		Promise.all(ids.map(async (id) => (await outbox.status(id))?.description ?? ""));
-	const plain = { onReply: undefined, maxAgeMs: undefined };
+	const plain = { onReply: undefined, defaultMaxAgeMs: undefined };
 
 	test("that is being sent, and the one behind it, while the key is refused", async () => {
 		const world = createWorld(plain);

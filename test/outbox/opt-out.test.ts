@@ -197,7 +197,7 @@ test.each(Object.entries(conditions))(
 describe("a tap on a button", () => {
 	/** Anna taps a button of the AI. */
 	function createTap(label: string, options: Partial<OutboxOptions> = {}) {
-		const world = createWorld({ onReply: undefined, maxAgeMs: undefined, ...options });
+		const world = createWorld({ onReply: undefined, defaultMaxAgeMs: undefined, ...options });
 		const { agency, anna } = world;
 		const tap = () => {
 			agency.staff.setAi(anna, true);

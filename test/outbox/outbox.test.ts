@@ -735,8 +735,11 @@ test("options are checked when the outbox is made", () => {
 		const options = { client, store, ...(field === "options" ? (wrong as object) : { [field]: wrong }) };
 		expect(() => createOutbox(options as never), field).toThrow(PartnerInvalidInput);
 	}
-	for (const maxAgeMs of [0, -1, 0.5, 86_400_000 / 7, Number.NaN, "1"])
-		expect(() => createOutbox({ client, store, maxAgeMs: maxAgeMs as number }), `${maxAgeMs}`).toThrow(/^maxAgeMs: /);
+	for (const defaultMaxAgeMs of [0, -1, 0.5, 86_400_000 / 7, Number.NaN, "1"])
+		expect(
+			() => createOutbox({ client, store, defaultMaxAgeMs: defaultMaxAgeMs as number }),
+			`${defaultMaxAgeMs}`,
+		).toThrow(/^defaultMaxAgeMs: /);
 	const named = (name: string) => () => createOutbox({ client, store, [name]: 1 } as never);
 	expect(named("other")).toThrow(/does not take: other$/);
 	expect(named("tel0470123456")).toThrow(/does not take$/);

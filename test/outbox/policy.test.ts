@@ -7,7 +7,7 @@ import { memoryStore } from "./memory.ts";
 import { newText } from "./store-suite.ts";
 import { add, createWorld, stateOf, type World } from "./world.ts";
 
-const defaults = { onReply: undefined, maxAgeMs: undefined } as const;
+const defaults = { onReply: undefined, defaultMaxAgeMs: undefined } as const;
 const purposes = ["reply", "notice", "marketing"] as const;
 
 describe("order", () => {
@@ -560,7 +560,7 @@ describe("after an earlier text that the service held", () => {
 
 	test("a colleague's, and accepted or ignored, the next text has its turn", async () => {
 		for (const how of ["accepts", "ignores"]) {
-			const world = createWorld({ ...defaults, maxAgeMs: Number.POSITIVE_INFINITY });
+			const world = createWorld({ ...defaults, defaultMaxAgeMs: Number.POSITIVE_INFINITY });
 			world.sandbox.clock.advance({ hours: 25 });
 			const { agency, anna, client } = world;
 			await client.agency(agency.id).messages.send({ to: anna.phoneNumber, body: "From a colleague." });
@@ -594,7 +594,7 @@ describe("after an earlier text that the service held", () => {
 
 	test("that is unknown or failed keeps nothing back, but for a decline that was seen", async () => {
 		for (const how of ["says nothing", "declines"]) {
-			const world = createWorld({ ...defaults, maxAgeMs: Number.POSITIVE_INFINITY });
+			const world = createWorld({ ...defaults, defaultMaxAgeMs: Number.POSITIVE_INFINITY });
 			world.sandbox.clock.advance({ hours: 25 });
 			// The answer is lost, so that it is not known that the text was held.
 			world.sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });

@@ -48,9 +48,9 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 		"return lostOf(text).length > 1_000;",
 	],
 	[
-		"no request after notAfter or maxAgeMs",
+		"no request after notAfter or defaultMaxAgeMs",
 		"src/outbox/decide.ts",
-		"return notAfter ?? Math.max(createdAt, notBefore ?? 0) + maxAgeMs;",
+		"return notAfter ?? Math.max(createdAt, notBefore ?? 0) + defaultMaxAgeMs;",
 		"return Number.POSITIVE_INFINITY;",
 	],
 	[

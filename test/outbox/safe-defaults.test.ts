@@ -8,7 +8,7 @@ import { createWorld } from "./world.ts";
 
 const day = { hours: 25 };
 /** The outbox as it is without options. */
-const defaults = { onReply: undefined, maxAgeMs: undefined } as const;
+const defaults = { onReply: undefined, defaultMaxAgeMs: undefined } as const;
 const createClosed = (options: Parameters<typeof createWorld>[0] = {}) => {
 	const world = createWorld({ ...defaults, ...options });
 	world.sandbox.clock.advance(day);
@@ -52,7 +52,7 @@ describe("a contact who declines", () => {
 	});
 
 	test("who never answers gets none of them either", async () => {
-		const { outbox, enqueue, pass, state, templates } = createClosed({ maxAgeMs: Number.POSITIVE_INFINITY });
+		const { outbox, enqueue, pass, state, templates } = createClosed({ defaultMaxAgeMs: Number.POSITIVE_INFINITY });
 		await enqueue("1");
 		await enqueue("2");
 		await pass({ hours: 50 });
@@ -632,8 +632,8 @@ describe("old texts", () => {
 	test.each([
 		["an earlier notAfter", { hours: 1 }, {}, "expired"],
 		["a later notAfter", { hours: 100 }, {}, "sent"],
-		["maxAgeMs", undefined, { maxAgeMs: 3_600_000 }, "expired"],
-		["maxAgeMs Infinity", undefined, { maxAgeMs: Number.POSITIVE_INFINITY }, "sent"],
+		["defaultMaxAgeMs", undefined, { defaultMaxAgeMs: 3_600_000 }, "expired"],
+		["defaultMaxAgeMs Infinity", undefined, { defaultMaxAgeMs: Number.POSITIVE_INFINITY }, "sent"],
 	] as const)("are limited by %s", async (_name, notAfter, options, expected) => {
 		const hours = expected === "sent" ? 72 : 2;
 		const { sandbox, outbox, agency, anna, pass, state } = createWorld({ ...defaults, ...options });
@@ -650,7 +650,7 @@ describe("old texts", () => {
 	});
 
 	test("count from notBefore", async () => {
-		const { sandbox, outbox, agency, anna, pass, texts } = createWorld({ ...defaults, maxAgeMs: 3_600_000 });
+		const { sandbox, outbox, agency, anna, pass, texts } = createWorld({ ...defaults, defaultMaxAgeMs: 3_600_000 });
 		const notBefore = new Date(sandbox.clock.now().getTime() + 10 * 3_600_000);
 		await outbox.enqueue({ id: "later", agencyId: agency.id, to: anna.phoneNumber, body: "Later", notBefore });
 		await outbox.enqueue({ id: "now", agencyId: agency.id, to: anna.phoneNumber, body: "Now" });
@@ -796,7 +796,7 @@ describe("faults of the machine and of the service", () => {
 		const { sandbox, client, store, agency, anna, sends, texts } = createClosed();
 		let aheadMs = 3_600_000;
 		const now = () => sandbox.clock.now().getTime() + aheadMs;
-		const outbox = createOutbox({ client, store, now, maxAgeMs: Number.POSITIVE_INFINITY });
+		const outbox = createOutbox({ client, store, now, defaultMaxAgeMs: Number.POSITIVE_INFINITY });
 		sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
 		await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1" });
 		await outbox.drain();

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { add, createWorld, stateOf, type World } from "./world.ts";
 
-const defaults = { onReply: undefined, maxAgeMs: undefined } as const;
+const defaults = { onReply: undefined, defaultMaxAgeMs: undefined } as const;
 const nights = { ...defaults, quietHours: { from: "20:00", to: "08:00", timeZone: "UTC" } } as const;
 
 /** Moves the clock to the next time of a day. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { add, createWorld, stateOf, type World } from "./world.ts";
 
-const defaults = { onReply: undefined, maxAgeMs: undefined } as const;
+const defaults = { onReply: undefined, defaultMaxAgeMs: undefined } as const;
 const later = (world: World, hours: number): Date => new Date(world.sandbox.clock.now().getTime() + hours * 3_600_000);
 
 describe("texts that supersede each other in a circle", () => {

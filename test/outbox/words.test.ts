@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { add, createWorld, stateOf, type World } from "./world.ts";
 
-const notMine = { onReply: undefined, maxAgeMs: undefined };
+const notMine = { onReply: undefined, defaultMaxAgeMs: undefined };
 
 /** Anna writes, and the outbox has read it with a text. */
 async function havingRead(words: string, given: Parameters<typeof createWorld>[0] = {}): Promise<World> {

@@ -24,7 +24,7 @@ export function createWorld({ policy, ...options }: Partial<OutboxOptions> & Pic
 		client,
 		store,
 		onReply: "send",
-		maxAgeMs: Number.POSITIVE_INFINITY,
+		defaultMaxAgeMs: Number.POSITIVE_INFINITY,
 		now: sandbox.clock.now,
 		onSettled: (status) => settled.push(status),
 		onPaused: (pause) => pauses.push(pause),

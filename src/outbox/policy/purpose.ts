@@ -30,10 +30,8 @@ interface Policy {
 	afterDecline: "send" | "cancel";
 	/** Which texts without an answer end it, if it was enqueued before they ended and the contact has not written since. */
 	endedByIgnored: "none" | "notices" | "all";
-	/** What it does while the service holds another text of this outbox. */
+	/** What it does while the service holds another text of this outbox. A text of somebody else is waited for. */
 	onOwnHeld: OnHeld;
-	/** What it does while the service holds a text of somebody else. */
-	onOtherHeld: OnHeld;
 }
 
 /** What each purpose means. */
@@ -47,7 +45,6 @@ export const policies: Record<Purpose, Policy> = {
 		afterDecline: "send",
 		endedByIgnored: "none",
 		onOwnHeld: "send_if_open",
-		onOtherHeld: "wait",
 	},
 	notice: {
 		order: 0,
@@ -58,7 +55,6 @@ export const policies: Record<Purpose, Policy> = {
 		afterDecline: "send",
 		endedByIgnored: "notices",
 		onOwnHeld: "wait",
-		onOtherHeld: "wait",
 	},
 	marketing: {
 		order: -10_000_000,
@@ -69,7 +65,6 @@ export const policies: Record<Purpose, Policy> = {
 		afterDecline: "cancel",
 		endedByIgnored: "all",
 		onOwnHeld: "wait",
-		onOtherHeld: "wait",
 	},
 };
 

@@ -13,7 +13,7 @@ import {
 	lastTapAt,
 	longestWaitMs,
 	mayTakePlace,
-	onHeldOf,
+	onOtherHeldOf,
 	onOwnHeldOf,
 	readAgain,
 	unsent,
@@ -96,7 +96,7 @@ export async function workText(
 	if (decision === "send" && lease.isSuspended) return apply(context, text, readAgain(text, options, now()));
 	if (decision === "send") {
 		const isBehind = text.state === "waiting" && (match?.reading.conversation.queuedMessages.length ?? 0) > 0;
-		const needsOpen = isBehind && onHeldOf(text, options, "onOtherHeld") === "send_if_open";
+		const needsOpen = isBehind && onOtherHeldOf(text, options) === "send_if_open";
 		return send(context, text, match, { ...grounds, needsOpen }, signal);
 	}
 	if (text.state === "waiting" && decision !== "read" && decision.state === undefined)
