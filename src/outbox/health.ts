@@ -50,7 +50,7 @@ export interface WorkerHealth {
 export interface PauseHealth {
 	/** The agency's id; null for everybody. */
 	agencyId: string | null;
-	/** Why, in the words of {@link PauseReason}; `wrong_number` if contacts wrote so, to whom alone texts wait. A pause of an earlier version names the kind of call that failed. */
+	/** Why, in the words of {@link PauseReason}; `wrong_number` if contacts wrote so, to whom alone texts wait. */
 	reason: string;
 	/** When it began; null if that is not known, as of settings and hooks. */
 	since: Date | null;

@@ -50,7 +50,7 @@ import { endedByOptOut } from "./work/write.ts";
 /** Durable sends. */
 export interface Outbox {
 	/**
-	 * Creates the tables, and brings older ones up to date. Does nothing when they are.
+	 * Creates the tables. Does nothing when they are there.
 	 *
 	 * @throws PartnerInvalidInput on PostgreSQL, if strangers can read or change the tables, or row level security hides rows from the
 	 * role. It has the statements that mend it

@@ -9,7 +9,7 @@ import type { ContactFacts, NewText, OpenText, OutboxReason, OutboxText, Recipie
  * `storeChecks` of messaging-conversations/outbox/testing checks a store of your own.
  */
 export interface OutboxStore {
-	/** Creates what the store needs, and brings older tables up to date. Does nothing when they are. */
+	/** Creates what the store needs. Does nothing when it is there. */
 	migrate: () => Promise<void>;
 	/**
 	 * Stores a text as `waiting`, due at `readyAt`. Returns its row, or the row that has its id already. If the library is synchronous,
@@ -90,11 +90,6 @@ export interface OutboxStore {
 	/** Marks every unfinished text as restored from a backup, in `progress.restored`. Returns their number. */
 	restored: (restored: Restored) => Promise<number>;
 	/**
-	 * Says that a worker works, at least every 10 seconds. Returns false while a worker of an earlier version works, which knows
-	 * no leases. One of an earlier version that starts later is refused.
-	 */
-	join: () => Promise<boolean>;
-	/**
 	 * Leases queues that are due, and that no other worker has leased: more urgent bands first, then agencies in turn. A queue is that
 	 * of one recipient. Texts that were inserted since are put into their queues first, unless `leavesNew`. Agencies that are
 	 * paused are left out.
@@ -132,7 +127,10 @@ export interface OutboxStore {
 	endSuspension: (agencyId: string, now: number) => Promise<boolean>;
 	/** Finds the suspensions; that of everybody has an empty `agencyId`. */
 	suspended: () => Promise<StoredSuspension[]>;
-	/** Notes that a worker is alive, by the clock of the store. Forgets those that have been silent for a day. */
+	/**
+	 * Notes that a worker is alive, by the clock of the store, and checks that it may work: it calls it at least every 10 seconds. Forgets
+	 * those that have been silent for a day.
+	 */
 	beat: (worker: Pick<StoredWorker, "id" | "version" | "isDrain">) => Promise<void>;
 	/** Forgets a worker that has stopped. */
 	leave: (id: string) => Promise<void>;
@@ -293,8 +291,8 @@ export interface StoredPause {
 	failures: number;
 	/** Which calls wait: `read`, `send`, or those that need the `key` or pass the `gateway`. */
 	reason: string;
-	/** Why, as `onPaused` names it; null in a pause of an earlier version. */
-	cause: string | null;
-	/** When the first of the failures in a row was, in milliseconds; null in a pause of an earlier version. */
-	since: number | null;
+	/** Why, as `onPaused` names it. */
+	cause: string;
+	/** When the first of the failures in a row was, in milliseconds. */
+	since: number;
 }

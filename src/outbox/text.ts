@@ -48,7 +48,7 @@ export type OutboxState =
  *   (eight requests failed, and reads showed that none was taken), `blocked` (something in front of the service, such as a
  *   firewall, refused this text three times, and let others pass)
  * - `unknown`: `unreadable` (the conversation is hidden, or not there yet), `ambiguous` (the conversation does not show which
- *   text is this one), `no_outcome` (only in texts of 0.2: too many requests without a known result)
+ *   text is this one)
  */
 export type OutboxReason =
 	| "consent_unavailable"
@@ -76,7 +76,6 @@ export type OutboxReason =
 	| "invalid_input"
 	| "failing"
 	| "blocked"
-	| "no_outcome"
 	| "unreadable"
 	| "ambiguous";
 
@@ -132,11 +131,6 @@ export interface Progress {
 	generation: number;
 	/** Language of the consent template, frozen with the first request. Absent before. */
 	language?: string | null | undefined;
-	/**
-	 * The `operationId` does not depend on the agency's default language. Absent if an earlier version made the first request:
-	 * its retries need the same id.
-	 */
-	idHasNoDefault?: true | undefined;
 	/** The conversation right before the first request. */
 	baseline: Baseline | null;
 	/** The text may not be sent again. */
@@ -175,7 +169,7 @@ export interface Progress {
 	consentFailed?: boolean | undefined;
 	/** The last error, which may have passed. */
 	error: TextError | null;
-	/** What happened to the text, the oldest step first. Absent in rows of earlier versions. */
+	/** What happened to the text, the oldest step first. Absent until something did, and in a text that was erased. */
 	journal?: JournalEntry[] | undefined;
 }
 
@@ -367,9 +361,8 @@ export function changed(text: OutboxText, change: Change, now: number, by?: stri
  */
 export function operationIdOf(text: NewText): Promise<string> {
 	const { agencyId, id, to, body, subaccountId, consentLanguage } = text;
-	const { generation, language = consentLanguage, idHasNoDefault } = text.progress;
-	const chosen = idHasNoDefault ? consentLanguage : language;
-	const parts = [agencyId, id, to, body, subaccountId, chosen, ...(generation > 0 ? [generation] : [])];
+	const { generation } = text.progress;
+	const parts = [agencyId, id, to, body, subaccountId, consentLanguage, ...(generation > 0 ? [generation] : [])];
 	return operationIdFrom("messaging-conversations/outbox", JSON.stringify(parts));
 }
 

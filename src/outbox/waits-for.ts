@@ -197,16 +197,15 @@ const refusals: ReadonlyMap<string, string> = new Map([
 	["", "the key lacks the scope conversations:read, belongs to another integration, or its integration is gone"],
 ]);
 
-/** Why texts are paused: the cause, or the kind of call that fails in a pause of an earlier version. */
+/** Why texts are paused. */
 export function causeIn(reason: string): string {
 	return causes[reason] ?? `calls of the kind "${reason}" fail`;
 }
 
-function pausedIn({ agencyId, cause: name, reason, until, since }: StoredPause): string {
+function pausedIn({ agencyId, cause, until, since }: StoredPause): string {
 	const what = agencyId === "" || agencyId === allSends ? "All texts are paused" : "The agency's texts are paused";
-	const why = (name === "forbidden" && refusals.get(agencyId)) || causeIn(name ?? reason);
-	const from = since === null ? "" : ` since ${shown(since)}`;
-	return `${what}${from}: ${why}. The next try is at ${shown(until)}.`;
+	const why = (cause === "forbidden" && refusals.get(agencyId)) || causeIn(cause);
+	return `${what} since ${shown(since)}: ${why}. The next try is at ${shown(until)}.`;
 }
 
 /** Settings of the agency that keep its texts back. */

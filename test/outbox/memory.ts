@@ -259,7 +259,6 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			);
 			return next && { at: next.nextAt ?? 0, band: bandOf(next) };
 		},
-		join: async () => true,
 		async claim({ now, limit, each, leaseMs, isReading, without = [], probing, leavesNew }) {
 			if (!leavesNew) adopt();
 			if (probing === undefined && pauses.has("")) return [];

@@ -28,7 +28,7 @@ function start(change: (store: OutboxStore) => Partial<OutboxStore>) {
 	return { outbox, anna, text, pauses };
 }
 
-test.each(["join", "claim", "open", "save", "release"] as const)(
+test.each(["beat", "claim", "open", "save", "release"] as const)(
 	"a worker whose database is away pauses, and continues when it is back: %s",
 	async (method) => {
 		let isAway = true;
@@ -55,7 +55,7 @@ test.each(["join", "claim", "open", "save", "release"] as const)(
 
 test("a worker that is stopped while its database is away ends", async () => {
 	const stop = new AbortController();
-	const { outbox } = start(() => ({ join: () => Promise.reject(away()) }));
+	const { outbox } = start(() => ({ beat: () => Promise.reject(away()) }));
 	const working = outbox.work({ signal: stop.signal });
 	await new Promise((resolve) => setTimeout(resolve, 50));
 	stop.abort();
@@ -129,20 +129,6 @@ test("an outage is told again every quarter of an hour, and after an hour work r
 	} finally {
 		vi.useRealTimers();
 	}
-});
-
-test("while a worker of an earlier version works, a new one waits, and drain leaves it all to it", async () => {
-	let isGone = false;
-	const { outbox, anna, text } = start(() => ({ join: async () => isGone }));
-	await outbox.enqueue(text);
-	const stop = new AbortController();
-	const working = outbox.work({ signal: stop.signal });
-	await outbox.drain();
-	expect(anna.inbox()).toEqual([]);
-	isGone = true;
-	await expect.poll(() => anna.inbox().map(({ body }) => body)).toEqual(["Hi"]);
-	stop.abort();
-	await working;
 });
 
 test("pg-boss: two that start together both start, and a text has one job", async () => {

@@ -1,5 +1,5 @@
 // What protects people: declines, replies, old texts, settings of the agency, and the CRM's own rules.
-import { createClient, type Message, operationIdFrom } from "messaging-conversations";
+import { createClient, type Message } from "messaging-conversations";
 import { createOutbox, type TextToSend } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { describe, expect, test, vi } from "vitest";
@@ -503,25 +503,6 @@ describe("the agency's settings", () => {
 		await restored.drain();
 		const ids = sends().map(({ body }) => Object(body).operationId);
 		expect([ids.length, new Set(ids).size, texts()]).toEqual([2, 1, ["1"]]);
-	});
-
-	test("a text that an earlier version has requested keeps its operationId", async () => {
-		const { agency, anna, store, enqueue, pass, sends, sandbox } = createClosed();
-		agency.consent.set({ languages: ["nl", "fr"], defaultLanguage: "nl" });
-		sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 } });
-		await enqueue("1");
-		await pass({ ms: 1 });
-		const row = await store.find("note-1");
-		if (!row) throw new Error("no row");
-		const { idHasNoDefault, ...progress } = row.progress;
-		expect(idHasNoDefault).toBe(true);
-		await store.save({ ...row, progress });
-		await pass({ hours: 1 });
-		const parts = [agency.id, "note-1", anna.phoneNumber, "1", null, "nl"];
-		expect(Object(sends().at(-1)?.body).operationId).toBe(
-			await operationIdFrom("messaging-conversations/outbox", JSON.stringify(parts)),
-		);
-		expect(sends()).toHaveLength(2);
 	});
 
 	test("a template that is not approved pauses the agency, once, until it is", async () => {

@@ -171,7 +171,6 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 	["awaken does nothing", /times after awaken/, () => ({ awaken: async () => {} })],
 	["agencies finds nothing", /agencies: expected/, () => ({ agencies: async () => [] })],
 	["resume does nothing", /paused after resume/, () => ({ resume: async () => {} })],
-	["join refuses", /join/, () => ({ join: async () => false })],
 	[
 		"claimed ignores the agency",
 		/claimed of another agency/,

@@ -13,13 +13,10 @@ export const tables = `
 		primary key (agency_id, phone)
 	);
 	create table if not exists message (
-		agency_id text, id bigint, phone text not null, sid text not null, direction text not null, body text, template text,
-		status text, created_at text
+		agency_id text, id bigint, phone text not null, sid text, direction text not null, body text, template text,
+		status text, created_at text, files text, seen boolean not null default false,
+		primary key (agency_id, sid) -- not the id, of which JSON loses the last digits if it is large
 	);
-	-- By messageSid, because JSON loses the last digits of a large id. Earlier versions of this sample had the id as the key.
-	alter table message drop constraint if exists message_pkey;
-	create unique index if not exists message_sid on message (agency_id, sid);
-	alter table message add column if not exists files text, add column if not exists seen boolean not null default false;
 	create table if not exists unstored (
 		id bigserial primary key, agency_id text not null, phone text not null, change text not null,
 		failures integer not null default 0, retry_at timestamptz not null

@@ -10,7 +10,7 @@ import type { Statements } from "./statements.ts";
 export interface ContactNames {
 	/** The name of a fact, such as an opt-out. Without an agency it is that of the number in all agencies. */
 	nameOf: (fact: string, recipient: Partial<Recipient>) => Promise<string>;
-	/** The names of a recipient's stops: of this agency, of all agencies, and the two under which version 0.2 stores them. */
+	/** The names of a recipient's stops: of this agency, and of all agencies. */
 	stopsOf: (recipient: Partial<Recipient>) => Promise<string[]>;
 }
 
@@ -44,12 +44,7 @@ export function createContactNames(
 
 	return {
 		nameOf,
-		stopsOf({ agencyId = "", to = "" }) {
-			const agencies = [agencyId, ""];
-			return Promise.all([
-				...agencies.map((agency) => nameOf("stop", { agencyId: agency, to })),
-				...agencies.map((agency) => operationIdFrom("stop", `agency ${agency}`, to)),
-			]);
-		},
+		stopsOf: ({ agencyId = "", to = "" }) =>
+			Promise.all([agencyId, ""].map((agency) => nameOf("stop", { agencyId: agency, to }))),
 	};
 }

@@ -100,11 +100,6 @@ export function isUnmigrated(error: unknown): boolean {
 	);
 }
 
-/** A column or an index is there already. */
-export function isDuplicate(error: unknown): boolean {
-	return /^(ER_DUP_FIELDNAME|ER_DUP_KEYNAME|1060|1061)$/.test(codeOf(error));
-}
-
 /** PostgreSQL gave up waiting for a lock. */
 export function isLockTimeout(error: unknown): boolean {
 	return codeOf(error) === "55P03" || isLocked(error);
@@ -163,7 +158,7 @@ export function withoutValues(error: unknown, values: readonly unknown[]): unkno
 		values.some((value) => typeof value === "string" && value.length > 2 && message.includes(value));
 	const safe: DatabaseError = new Error(isQuoting ? "The database refused a statement of the outbox" : message);
 	if (isUnmigrated(error))
-		safe.message = `${safe.message}. The outbox's tables are missing or of an earlier version: call outbox.migrate() first`;
+		safe.message = `${safe.message}. The outbox's tables are missing or incomplete: call outbox.migrate() first`;
 	if (isQuoting) {
 		const known = [code && `code ${code}`, constraint && `constraint ${constraint}`].filter(Boolean).join(", ");
 		safe.message += known ? ` (${known}).` : ".";

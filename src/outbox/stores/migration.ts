@@ -13,22 +13,12 @@ export function createMigration(query: Query, find: string) {
 	const exists = async (name: string): Promise<boolean> => (await run(find, [name])).length > 0;
 	return {
 		run,
-		exists,
 		/** Creates what is missing. */
 		async create(name: string, statement: string): Promise<void> {
 			if (await exists(name)) return;
 			// Asked first, because "if not exists" needs the right to create it even when it is there. In PostgreSQL it fails when
 			// another process creates the same at that moment. Then it is there.
 			await run(statement).catch(() => run(statement));
-		},
-		/** The columns that a table does not have yet. */
-		async missing(table: string, columns: readonly string[]): Promise<string[]> {
-			const found: string[] = [];
-			for (const column of columns) {
-				const name = column.replace(/ .*/, "");
-				await run(`select ${name} from ${table} limit 0`).catch(() => found.push(column));
-			}
-			return found;
 		},
 	};
 }

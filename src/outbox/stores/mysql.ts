@@ -54,7 +54,7 @@ const unconfirmed = "unconfirmed";
  * An update names the primary key: MySQL would read small tables as a whole otherwise, with locks on each row, and the gaps
  * beside it. A select names the index that has its rows in order, because it would sort them otherwise.
  */
-const statements = ({ texts, stops, queues, agencies, worker, workers }: Names): Statements => {
+const statements = ({ texts, stops, queues, agencies, workers }: Names): Statements => {
 	/** Changes the texts that fit among those of an index. */
 	const change = (set: string, among: string, fits: string, index = "primary"): Change =>
 		changing(texts, `update ${texts} force index (primary) set ${set}`, {
@@ -73,7 +73,7 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 		find: `select *, ${sign} from ${texts} where id = $1 and state <> '${unconfirmed}'`,
 		byMessage: `select *, ${sign} from ${texts} where message_id = $1`,
 		open: (isAll) => `select t.*, ${sign}, begun_at as begun, 
-				(select max(stopped_at) from ${stops} where name in ($5, $6, $7, $8)) as cancelled_at
+				(select max(stopped_at) from ${stops} where name in ($5, $6)) as cancelled_at
 			from ${texts} t force index (${isAll ? "number" : "turn"})
 			where recipient = $1 and agency_id = $2 and part_open is not null and next_at is not null and state in ${open}
 				and (attempted = 1 or ready_at <= $3)
@@ -98,7 +98,7 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 				${isLeased ? `, arrived = null, lease_until = ${clock} + $15` : ""}
 			where seq = $1 and version = $2
 				${isLeased ? `and ${queues}.id = $13 and token = $14 and ${isFreeToSend(texts, agencies)}` : ""}
-				${isGuarded ? `and begun_at > coalesce((select max(stopped_at) from ${stops} where name in ($18, $19, $20, $21)), -1)` : ""}`,
+				${isGuarded ? `and begun_at > coalesce((select max(stopped_at) from ${stops} where name in ($18, $19)), -1)` : ""}`,
 		stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment}) on duplicate key update stopped_at = ${moment}`,
 		key: `select stopped_at from ${stops} where name = 'key'`,
 		addKey: `insert into ${stops} (name, stopped_at) values ('key', $1) on duplicate key update name = name`,
@@ -128,7 +128,6 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 			everyText,
 			`state in ${open} and next_at is not null`,
 		),
-		readopt: change("arrived = 1", everyText, `next_at is not null and arrived is null and state <> '${unconfirmed}'`),
 		// What is left of an `enqueue` whose transaction had ended, too.
 		erase: [
 			remove(`${ofNumber} and part_number is null`, `state = '${unconfirmed}'`, "number"),
@@ -228,11 +227,6 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 		counts: countsOf({ texts, queues, agencies }, "force index (health)"),
 		list: (state) =>
 			`select *, ${sign} from ${texts} force index (health) where state = '${state}' and (length($2) = 0 or agency_id = $2) order by next_at limit $1`,
-
-		worker: `select token, beat_at from ${worker} where one = 1`,
-		keepLock: `update ${worker} set beat_at = $1 where one = 1 and token = $2`,
-		addWorker: `insert into ${worker} (one, token, host, pid, beat_at) values (1, $1, $2, 0, $3) on duplicate key update one = 1`,
-		takeWorker: `update ${worker} set token = $1, host = $2, pid = 0, started_at = null, beat_at = $3 where one = 1 and token = $4`,
 	};
 };
 

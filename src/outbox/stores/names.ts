@@ -16,8 +16,6 @@ export interface Names {
 	schema: string;
 	/** The texts. */
 	texts: string;
-	/** The lock of the earlier versions, whose workers work alone. */
-	worker: string;
 	/** The processes that work. */
 	workers: string;
 	/** When recipients were stopped. */
@@ -26,7 +24,7 @@ export interface Names {
 	queues: string;
 	/** Which agency's turn it is, and which is paused. */
 	agencies: string;
-	/** Prefix of the names of indexes. */
+	/** The name without its schema. */
 	index: string;
 }
 
@@ -42,7 +40,6 @@ export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "pos
 	return {
 		schema,
 		texts: table,
-		worker: `${table}_worker`,
 		workers: `${table}_workers`,
 		stops: `${table}_stop`,
 		queues: `${table}_queues`,

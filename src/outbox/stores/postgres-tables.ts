@@ -1,6 +1,6 @@
 /*
- * The tables on PostgreSQL. None of these statements makes an `enqueue` wait: a column costs nothing but a short lock, for which
- * it waits a moment at a time, and an index of a table with texts is built beside the work.
+ * The tables on PostgreSQL. None of these statements makes an `enqueue` wait: an index of a table with texts is built beside the
+ * work.
  */
 import { isInTransactionBlock, isLockTimeout } from "./database-error.ts";
 import { createdUnreached, refuseOpenTable, refuseReached } from "./grants.ts";
@@ -10,27 +10,17 @@ import { isOpen, open } from "./statements.ts";
 
 const id = "bigint generated always as identity primary key";
 
-/** The columns of the texts. Those that came later are in {@link addedColumns}. */
+/** The columns of the texts. */
 const columns = `seq ${id}, id text not null unique, agency_id text not null, recipient text not null, body text not null,
-	subaccount_id text, consent_language text, not_after bigint, created_at bigint not null, state text not null,
-	since bigint not null, next_at bigint, version bigint not null, message_id text, queue_id text, progress text not null`;
-
-/** The columns that came later. */
-const addedColumns = [
-	"reason text",
-	"not_before bigint",
-	"ready_at bigint not null default 0",
-	"priority bigint not null default 0",
-	"attempted bigint not null default 0",
-	"begun_at bigint not null default 0",
-	"unacknowledged bigint",
-	// 1 until a worker has put it into its queue. Texts of an earlier version have it too.
-	"arrived bigint default 1",
-];
+	subaccount_id text, consent_language text, not_before bigint, not_after bigint, priority bigint not null default 0,
+	created_at bigint not null, state text not null, reason text, since bigint not null, next_at bigint,
+	ready_at bigint not null default 0, attempted bigint not null default 0, begun_at bigint not null default 0,
+	version bigint not null, message_id text, queue_id text, unacknowledged bigint, progress text not null,
+	arrived bigint default 1`; // 1 until a worker has put it into its queue
 
 /**
  * The indexes: no statement of a step reads more rows than it uses. One that is changed needs a new name, because `migrate`
- * finds an index by its name; the old name belongs in `formerIndexes` then.
+ * finds an index by its name.
  */
 const indexes = {
 	arrived: "(seq) where arrived = 1 and next_at is not null",
@@ -52,27 +42,6 @@ const queueIndexes = {
 	owner: "(token) where token is not null",
 };
 
-/** The columns of the agencies that came later: why and since when one is paused, and a person's suspension. */
-const agencyColumns = [
-	"cause text",
-	"since bigint",
-	"suspended_since bigint",
-	"suspended_reason text",
-	"suspended_by text",
-];
-
-/** Those of version 0.2. */
-const formerIndexes = ["due", "lane", "recipient"];
-
-/**
- * Of a table as version 0.2 wrote it: its word for `unknown`, and which texts were attempted. Its progress is converted when a
- * row is read, see `progressFrom`.
- */
-const conversions = [
-	"state = 'unknown' where state = 'unclear'",
-	`attempted = 1 where attempted = 0 and progress not like '%"attempts":0,%'`,
-];
-
 /** A name without a schema is looked for where it would be created, and not along the whole search path. */
 const inSchema =
 	"to_regclass(case when strpos($1, '.') > 0 then $1 else quote_ident(current_schema()) || '.' || $1 end)";
@@ -81,9 +50,9 @@ const inSchema =
 const turnMs = 30_000;
 
 export async function migratePostgres(query: Query, names: Names): Promise<void> {
-	const { schema, texts, worker, workers, stops, queues, agencies, index } = names;
+	const { schema, texts, workers, stops, queues, agencies } = names;
 	const migration = createMigration(query, `select 1 as found where ${inSchema} is not null`);
-	const { run, exists, missing } = migration;
+	const { run } = migration;
 	const create = (table: string, statement: string): Promise<void> =>
 		migration
 			.create(table, createdUnreached(table, statement))
@@ -94,12 +63,6 @@ export async function migratePostgres(query: Query, names: Names): Promise<void>
 		untilFree(isLockTimeout, () =>
 			run(`do $do$ begin perform set_config('lock_timeout', '${lockMs}ms', true); ${sql}; end $do$`),
 		);
-
-	async function addColumns(table: string, added: readonly string[]): Promise<void> {
-		const absent = await missing(table, added);
-		if (absent.length > 0)
-			await briefly(`alter table ${table} ${absent.map((column) => `add column if not exists ${column}`).join(", ")}`);
-	}
 
 	/** Whether an index is complete: false if its build was ended, or is under way. Undefined if there is none. */
 	async function isValid(name: string): Promise<boolean | undefined> {
@@ -140,7 +103,7 @@ export async function migratePostgres(query: Query, names: Names): Promise<void>
 		const create = isEmpty ? plain : beside;
 		for (let tries = 0; (await isValid(name)) !== true; tries++) {
 			if (tries === 10) throw new Error(`migrate: the index ${name} could not be built. Call migrate again.`);
-			// It waits for the build of an earlier version, if that is under way, or fails if both begin at the same moment.
+			// It fails if another one begins at the same moment.
 			await create().catch(create);
 			// An index that is still not complete is what is left of a build that was ended.
 			if ((await isValid(name)) === false) await run(`drop index concurrently if exists ${name}`);
@@ -153,11 +116,7 @@ export async function migratePostgres(query: Query, names: Names): Promise<void>
 		const statement = `create schema if not exists ${schema.slice(0, -1)}`;
 		if (!found) await run(statement).catch(() => run(statement));
 	}
-	await create(texts, `create table if not exists ${texts} (${columns}, ${addedColumns.join(", ")})`);
-	await create(
-		worker,
-		`create table if not exists ${worker} (one bigint primary key, token text not null, host text, pid bigint, beat_at bigint, started_at bigint)`,
-	);
+	await create(texts, `create table if not exists ${texts} (${columns})`);
 	await create(stops, `create table if not exists ${stops} (name text primary key, stopped_at bigint not null)`);
 	await create(
 		queues,
@@ -167,19 +126,14 @@ export async function migratePostgres(query: Query, names: Names): Promise<void>
 	await create(
 		agencies,
 		`create table if not exists ${agencies} (agency_id text primary key, served_at bigint not null default 0,
-			paused_until bigint not null default 0, failures bigint not null default 0, reason text, ${agencyColumns.join(", ")})`,
+			paused_until bigint not null default 0, failures bigint not null default 0, reason text,
+			cause text, since bigint, suspended_since bigint, suspended_reason text, suspended_by text)`,
 	);
 	await create(
 		workers,
 		`create table if not exists ${workers} (id text primary key, version text not null, is_drain bigint not null,
 			started_at bigint not null, seen_at bigint not null)`,
 	);
-	await addColumns(texts, addedColumns);
-	await addColumns(worker, ["started_at bigint"]);
-	await addColumns(agencies, agencyColumns);
-	const former: string[] = [];
-	for (const name of formerIndexes) if (await exists(`${texts}_${name}`)) former.push(name);
-	if (former.length > 0) for (const change of conversions) await run(`update ${texts} set ${change}`);
 	const builds = [
 		...Object.entries(queueIndexes).map(([end, on]) => [queues, end, on] as const),
 		...Object.entries(indexes).map(([end, on]) => [texts, end, on] as const),
@@ -195,7 +149,5 @@ export async function migratePostgres(query: Query, names: Names): Promise<void>
 			for (const [table, end, on] of await missingBuilds())
 				await createIndex(table, end, on, (await run(`select 1 as found from ${table} limit 1`)).length === 0);
 		});
-	// Last, because they are the sign of a table that is not converted yet.
-	for (const name of former) await run(`drop index concurrently if exists ${schema}${index}_${name}`);
 	await refuseReached(run, names);
 }

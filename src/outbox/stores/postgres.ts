@@ -43,11 +43,11 @@ const awake = "case when state = 'waiting' and attempted = 0 then greatest(ready
 const erased = `recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
 	queue_id = null, progress = '{}', next_at = null, version = version + 1`;
 
-const statements = ({ texts, stops, queues, agencies, worker, workers }: Names, hidden: string): Statements => ({
+const statements = ({ texts, stops, queues, agencies, workers }: Names, hidden: string): Statements => ({
 	find: `select * from ${texts} where id = $1`,
 	byMessage: `select * from ${texts} where message_id = $1`,
 	open: (isAll) => `select t.*, begun_at as begun,
-			(select max(stopped_at) from ${stops} where name in ($5, $6, $7, $8)) as cancelled_at
+			(select max(stopped_at) from ${stops} where name in ($5, $6)) as cancelled_at
 		from ${texts} t
 		where recipient = $1 and agency_id = $2 and next_at is not null and state in ${open}
 			and (attempted = 1 or ready_at <= $3)
@@ -72,7 +72,7 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names, 
 			arrived = case when $17::bigint = 1 then null else arrived end
 		where seq = $1 and version = $2
 			and ($17::bigint = 0 or (exists (select 1 from lease) and ${isFreeToSend(texts, agencies)} and ${hidden} is null))
-			and ($16::bigint = 0 or begun_at > coalesce((select max(stopped_at) from ${stops} where name in ($18::text, $19::text, $20::text, $21::text)), -1))
+			and ($16::bigint = 0 or begun_at > coalesce((select max(stopped_at) from ${stops} where name in ($18::text, $19::text)), -1))
 		returning 1 as one`,
 	stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment}) on conflict (name) do update set stopped_at = ${moment}`,
 	key: `select stopped_at from ${stops} where name = 'key'`,
@@ -103,10 +103,6 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names, 
 		`update ${texts} set progress = substr(progress, 1, length(progress) - 1) || $1::text, version = version + 1, arrived = 1`,
 		{ among: everyText, fits: `state in ${open} and next_at is not null` },
 	),
-	readopt: changing(texts, `update ${texts} set arrived = 1`, {
-		among: everyText,
-		fits: "next_at is not null and arrived is null",
-	}),
 	erase: [
 		changing(texts, `update ${texts} set ${erased}`, {
 			among: `${ofNumber} and ${isOpen} = 0`,
@@ -200,12 +196,6 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names, 
 	counts: countsOf({ texts, queues, agencies }),
 	list: (state) =>
 		`select * from ${texts} where state = '${state}' and ($2::text = '' or agency_id = $2::text) order by next_at limit $1`,
-
-	worker: `select token, beat_at from ${worker} where one = 1`,
-	keepLock: `update ${worker} set beat_at = $1 where one = 1 and token = $2 returning 1 as one`,
-	addWorker: `insert into ${worker} (one, token, host, pid, beat_at) values (1, $1, $2, 0, $3) on conflict do nothing`,
-	takeWorker: `update ${worker} set token = $1, host = $2, pid = 0, started_at = null, beat_at = $3
-		where one = 1 and token = $4 returning 1 as one`,
 });
 
 /**
@@ -231,7 +221,7 @@ export function postgresStore(
 		ids.map(String),
 	];
 	const hidden = hiddenIn(names);
-	/** What a worker repeats asks it in `join` alone. */
+	/** What a worker repeats asks it in `beat` alone. */
 	const checkRows = async (operation: string): Promise<void> =>
 		refuseHidden((await query(`select ${hidden} as hidden`, []))[0], "pool", operation);
 	// An update would lock the row until the caller commits, and the worker would wait for it.

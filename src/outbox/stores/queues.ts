@@ -6,16 +6,11 @@ import { type Band, bandOf, type ClaimOptions, type Lease, type OutboxStore, typ
 import { inChunks, type Row, type Value } from "./connection.ts";
 import { bandsOf, type Statements, type Turns } from "./statements.ts";
 
-type Queues = Pick<
-	OutboxStore,
-	"join" | "claim" | "watched" | "renew" | "release" | "agencies" | "paused" | "pause" | "probe"
->;
+type Queues = Pick<OutboxStore, "claim" | "watched" | "renew" | "release" | "agencies" | "paused" | "pause" | "probe">;
 
 interface Run {
 	query: (sql: string, values: Value[]) => Promise<Row[]>;
 	change: (sql: string, values: Value[]) => Promise<number>;
-	/** Puts every unfinished text into its queue again. */
-	readopt: () => Promise<unknown>;
 }
 
 /** Agencies that one claim looks at. */
@@ -31,13 +26,6 @@ const atOnce = 1_000;
 const adoptingMs = 50;
 const knownMs = 60_000;
 
-/** Under this name new workers share the lock of the earlier versions, whose workers work alone. */
-const shared = "leases";
-const sharedHost = "several processes of a newer version";
-/** A worker of an earlier version gives a sign of life every 5 seconds. */
-const deadAfterMs = 30_000;
-const quietMs = 6_000;
-
 /** An agency whose turn it is. */
 interface Turn {
 	agencyId: string;
@@ -49,19 +37,10 @@ const turnFrom = ({ agency_id, is_suspended }: Row): Turn => ({
 	isSuspended: Number(is_suspended) > 0,
 });
 
-export function createQueues(statements: Statements, { query, change, readopt }: Run): Queues {
+export function createQueues(statements: Statements, { query, change }: Run): Queues {
 	/** Agencies whose rows are there. */
 	const known = new Set<string>();
 	let knownSince = performance.now();
-	let quiet: { sign: string; since: number } | undefined;
-
-	/** Whether a worker of an earlier version works. The clocks of two machines may differ, so that it has to be watched. */
-	function isAlive(token: string, beatAt: number): boolean {
-		const sign = `${token} ${beatAt}`;
-		if (quiet?.sign !== sign) quiet = { sign, since: performance.now() };
-		const isLate = Math.abs(Date.now() - beatAt) > deadAfterMs;
-		return performance.now() - quiet.since < (isLate ? quietMs : deadAfterMs);
-	}
 
 	/** Creates the row of an agency, whose pauses and turns it holds. */
 	async function addAgencies(ids: readonly string[]): Promise<void> {
@@ -184,24 +163,6 @@ export function createQueues(statements: Statements, { query, change, readopt }:
 		},
 		watched: async (agencyId, now, limit) =>
 			(await query(statements.watched, [agencyId, now, limit])).map(({ recipient }) => String(recipient)),
-		async join() {
-			const [row] = await query(statements.worker, []);
-			const token = row && String(row.token);
-			if (token === shared) {
-				await change(statements.keepLock, [Date.now(), shared]);
-				return true;
-			}
-			if (token !== undefined && isAlive(token, Number(row?.beat_at))) return false;
-			const values: Value[] = [shared, sharedHost, Date.now()];
-			await (token === undefined
-				? query(statements.addWorker, values)
-				: change(statements.takeWorker, [...values, token]));
-			const [now] = await query(statements.worker, []);
-			if (now?.token !== shared) return false;
-			// What a worker of an earlier version has changed is in no queue.
-			await readopt();
-			return true;
-		},
 		async renew(tokens, leaseMs) {
 			for (const some of inChunks([...new Set(tokens)], mostRows))
 				await change(statements.renew(some.length), [leaseMs, ...some]);
@@ -220,14 +181,13 @@ export function createQueues(statements: Statements, { query, change, readopt }:
 					until: Number(paused_until),
 					failures: Number(failures),
 					reason: String(reason),
-					cause: cause === null ? null : String(cause),
-					since: since === null ? null : Number(since),
+					cause: String(cause),
+					since: Number(since),
 				}),
 			),
 		async pause({ agencyId, until, failures, reason, cause, since }) {
 			await addAgencies([agencyId]);
-			const began = since === null ? null : Math.floor(since);
-			await change(statements.pause, [Math.ceil(until), failures, reason, agencyId, cause, began]);
+			await change(statements.pause, [Math.ceil(until), failures, reason, agencyId, cause, Math.floor(since)]);
 		},
 		probe: async (agencyId, from, until) => (await change(statements.probe, [Math.ceil(until), agencyId, from])) > 0,
 	};

@@ -7,9 +7,8 @@ import { isForbidden } from "./database-error.ts";
 import type { Names } from "./names.ts";
 
 /** The tables of an outbox. */
-export const tablesIn = ({ texts, worker, workers, stops, queues, agencies }: Names): string[] => [
+export const tablesIn = ({ texts, workers, stops, queues, agencies }: Names): string[] => [
 	texts,
-	worker,
 	workers,
 	stops,
 	queues,

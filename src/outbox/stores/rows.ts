@@ -1,8 +1,7 @@
 /*
  * What a row means.
  */
-import { progressFrom } from "../progress.ts";
-import type { OpenText, OutboxText } from "../text.ts";
+import { newProgress, type OpenText, type OutboxText } from "../text.ts";
 import type { Row, Value } from "./connection.ts";
 
 /** The columns that are numbers, which PostgreSQL gives as strings. */
@@ -17,7 +16,7 @@ export function textFrom(row: Row): OutboxText {
 		return [[name, value !== null && numbers.test(name) ? Number(value) : value]];
 	});
 	const { recipient: to, progress, ...text } = Object.fromEntries(fields);
-	return { ...text, to, progress: progressFrom(JSON.parse(progress), text) };
+	return { ...text, to, progress: { ...newProgress, ...JSON.parse(progress) } };
 }
 
 /** The row of a text that is open, with what stopped its recipient. */

@@ -7,7 +7,7 @@ import type { Dialect } from "./connection.ts";
 import { isUnmigrated } from "./database-error.ts";
 import { namesFrom } from "./names.ts";
 
-/** Grows with each change of the tables that an earlier version must not work with, or that it does not have. */
+/** Grows with each change of the tables that this version must not work with. */
 export const schemaVersion = 1;
 /** Its name among the stops, which hold a number for each name. */
 export const schemaName = "schema";
@@ -15,7 +15,7 @@ export const schemaName = "schema";
 const stores = { postgres: "postgresStore", mysql: "mysqlStore", sqlite: "sqliteStore" } as const;
 
 /**
- * The version of the tables; 0 if they are of a version that did not store it. Undefined if they are not there.
+ * The version of the tables; 0 if `migrate` has not ended. Undefined if they are not there.
  *
  * @throws PartnerInvalidInput for an invalid table name
  */
@@ -46,8 +46,7 @@ export async function refuseOtherSchema(db: unknown, dialect: Dialect, table: st
 			"is not in this database: are the database and --table the right ones, and has outbox.migrate() run?",
 			"outbox",
 		);
-	if (found < schemaVersion)
-		refuse("table", "is of an earlier version of the package: run outbox.migrate() of this one first", "outbox");
+	if (found < schemaVersion) refuse("table", "is not complete: run outbox.migrate() first", "outbox");
 	if (found > schemaVersion)
 		refuse("table", "is of a later version of the package: use the command of that version", "outbox");
 }

@@ -80,16 +80,11 @@ export function createSqlStore(database: Database): OutboxStore {
 
 	const names = createContactNames(statements, query);
 	const { changeTexts, changeQueues } = createSweeps(statements, { query, change });
-	const queues = createQueues(statements, { query, change, readopt: () => changeTexts(statements.readopt, []) });
+	const queues = createQueues(statements, { query, change });
 	const facts = createFacts(statements, names, { query });
 	const operations = createOperations(statements, { query, change, changeQueues });
 	return {
 		...queues,
-		async join() {
-			await check();
-			await seesAll();
-			return queues.join();
-		},
 		async migrate() {
 			await check();
 			await shielded([], database.migrate());
@@ -129,7 +124,7 @@ export function createSqlStore(database: Database): OutboxStore {
 		unfinished: (recipient) => inParts((after) => textsOf(statements.unfinished, [...whose(recipient), after])),
 		followed: (recipient, now) => textsOf(statements.followed, [...whose(recipient), now]),
 		async save(text, { unlessStopped: isGuarded = false, lease, leaseMs = 0 } = {}) {
-			const stops = isGuarded ? await names.stopsOf(text) : ["", "", "", ""];
+			const stops = isGuarded ? await names.stopsOf(text) : ["", ""];
 			const isLeased = lease !== undefined;
 			const { id, token } = lease ?? { id: 0, token: "" };
 			if (isLeased && statements.prolong && (await change(statements.prolong, [id, token, leaseMs])) === 0)
@@ -192,6 +187,11 @@ export function createSqlStore(database: Database): OutboxStore {
 		...facts,
 		note: seeing(facts.note),
 		...operations,
+		async beat(worker) {
+			await check();
+			await seesAll();
+			return operations.beat(worker);
+		},
 		suspend: seeing(operations.suspend),
 		endSuspension: seeing(operations.endSuspension),
 		counts: seeing(operations.counts),

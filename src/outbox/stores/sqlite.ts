@@ -49,11 +49,11 @@ const awake = "case when state = 'waiting' and attempted = 0 then max(ready_at, 
 const erased = `recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
 	queue_id = null, progress = '{}', next_at = null, version = version + 1`;
 
-const statements = ({ texts, stops, queues, agencies, worker, workers }: Names): Statements => ({
+const statements = ({ texts, stops, queues, agencies, workers }: Names): Statements => ({
 	find: `select * from ${texts} where id = $1`,
 	byMessage: `select * from ${texts} where message_id = $1`,
 	open: (isAll) => `select t.*, seq as begun,
-			(select max(stopped_at) from ${stops} where name in ($5, $6, $7, $8)) as cancelled_at
+			(select max(stopped_at) from ${stops} where name in ($5, $6)) as cancelled_at
 		from ${texts} t
 		where recipient = $1 and agency_id = $2 and next_at is not null and state in ${open}
 			and (attempted = 1 or ready_at <= $3)
@@ -77,7 +77,7 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 			${isLeased ? ", arrived = null" : ""}
 		where seq = $1 and version = $2
 			${isLeased ? `and exists (select 1 from ${queues} where id = $13 and token = $14) and ${isFreeToSend(texts, agencies)}` : ""}
-			${isGuarded ? `and seq > coalesce((select max(stopped_at) from ${stops} where name in ($18, $19, $20, $21)), -1)` : ""}
+			${isGuarded ? `and seq > coalesce((select max(stopped_at) from ${stops} where name in ($18, $19)), -1)` : ""}
 		returning 1 as one`,
 	stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment(texts)}) on conflict (name) do update set stopped_at = ${moment(texts)}`,
 	key: `select stopped_at from ${stops} where name = 'key'`,
@@ -108,10 +108,6 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 		`update ${texts} set progress = substr(progress, 1, length(progress) - 1) || $1, version = version + 1, arrived = 1`,
 		{ among: everyText, fits: `state in ${open} and next_at is not null` },
 	),
-	readopt: changing(texts, `update ${texts} set arrived = 1`, {
-		among: everyText,
-		fits: "next_at is not null and arrived is null",
-	}),
 	erase: [
 		changing(texts, `update ${texts} set ${erased}`, {
 			among: `${ofNumber} and ${isOpen} = 0`,
@@ -205,12 +201,6 @@ const statements = ({ texts, stops, queues, agencies, worker, workers }: Names):
 	counts: countsOf({ texts, queues, agencies }),
 	list: (state) =>
 		`select * from ${texts} where state = '${state}' and ($2 = '' or agency_id = $2) order by next_at limit $1`,
-
-	worker: `select token, beat_at from ${worker} where one = 1`,
-	keepLock: `update ${worker} set beat_at = $1 where one = 1 and token = $2 returning 1 as one`,
-	addWorker: `insert into ${worker} (one, token, host, pid, beat_at) values (1, $1, $2, 0, $3) on conflict do nothing`,
-	takeWorker: `update ${worker} set token = $1, host = $2, pid = 0, started_at = null, beat_at = $3
-		where one = 1 and token = $4 returning 1 as one`,
 });
 
 type Statement = [sql: string, values: Value[]];

@@ -13,7 +13,7 @@ export interface Database {
 	check: () => Promise<unknown>;
 	/** Refuses a role to which the database shows some of the rows alone. */
 	checkRows?: () => Promise<unknown>;
-	/** Creates the tables, and brings older ones up to date. */
+	/** Creates the tables. */
 	migrate: () => Promise<unknown>;
 	/** Stores texts, or finds those that have their ids. Each has the values of {@link insertedColumns}. */
 	insert: (texts: Value[][]) => Promise<Row[]>;
@@ -109,7 +109,7 @@ export interface Statements {
 	find: string;
 	/** message id */
 	byMessage: string;
-	/** recipient, agency, now, limit; names of the recipient's stops, four. For all of them the last one before in place of the limit */
+	/** recipient, agency, now, limit; names of the recipient's stops, two. For all of them the last one before in place of the limit */
 	open: (isAll: boolean) => string;
 	/** recipient, agency, the last one before */
 	unfinished: string;
@@ -149,8 +149,6 @@ export interface Statements {
 	/** now, the ids that the queues lie between */
 	recoverQueues: string;
 	recoverPauses: string;
-	/** Puts every unfinished text into its queue again. */
-	readopt: Change;
 	/** the mark, as the end of a JSON object */
 	restored: Change;
 	/** recipient, agency */
@@ -223,15 +221,6 @@ export interface Statements {
 	counts: string;
 	/** limit, agency */
 	list: (state: ListedState) => string;
-
-	/** The lock of the earlier versions. */
-	worker: string;
-	/** now, token */
-	keepLock: string;
-	/** token, host, now */
-	addWorker: string;
-	/** token, host, now, token of before */
-	takeWorker: string;
 }
 
 /** The columns of a new text. Its state, version and moment come after them. */

@@ -278,12 +278,4 @@ export const claimChecks: Check[] = [
 			like("claim after erase", (await claim(store)).map(who), [otherAgency]);
 		},
 	},
-	{
-		title: "any number of workers may join",
-		async run(given) {
-			const store = await given();
-			equal("join", await Promise.all([store.join(), store.join()]), [true, true]);
-			equal("a later join", await store.join(), true);
-		},
-	},
 ];

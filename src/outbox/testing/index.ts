@@ -61,7 +61,6 @@ const methods = Object.keys({
 	erase: true,
 	purge: true,
 	restored: true,
-	join: true,
 	claim: true,
 	watched: true,
 	renew: true,

@@ -160,16 +160,18 @@ export const operationChecks: Check[] = [
 		async run(given) {
 			const store = await given(textOf("a"));
 			const { agencyId } = recipient;
-			await store.pause({ agencyId, until: noon, failures: 1, reason: "send", cause: null, since: null });
+			await store.pause({ agencyId, until: noon, failures: 1, reason: "send", cause: "forbidden", since: noon });
 			await store.suspend({ agencyId, reason: "One", by: null, since: noon });
 			equal("claim of reads while it is paused too", await claim(store, { isReading: true }), []);
 			await store.resume(agencyId, noon);
 			equal("claim after the pause", await claim(store), []);
 			like("suspended after the pause", await store.suspended(), [{ agencyId }]);
-			await store.pause({ agencyId, until: noon, failures: 1, reason: "send", cause: null, since: null });
+			await store.pause({ agencyId, until: noon, failures: 1, reason: "send", cause: "forbidden", since: noon });
 			await store.recover(noon);
 			await store.endSuspension(agencyId, noon);
-			like("paused after the suspension", await store.paused(), [{ agencyId, failures: 1, cause: null, since: null }]);
+			like("paused after the suspension", await store.paused(), [
+				{ agencyId, failures: 1, cause: "forbidden", since: noon },
+			]);
 			equal("claim after the suspension", await claim(store), []);
 		},
 	},

@@ -55,7 +55,7 @@ async function workTexts(context: QueueContext, signal: AbortSignal | undefined)
 		const head = lease.isSuspended ? texts[0] : headOf(texts, context.options);
 		if (!head || (lease.isSuspended && head.state === "waiting")) break;
 		const isDue = (head.nextAt ?? 0) <= now();
-		// An earlier version has put it off behind the text that has just ended here.
+		// It was put off for what has just ended here, such as a text of a colleague that the service held.
 		const isNext = last && last.id !== head.id && head.progress.attempts === 0;
 		if (!isNext && !isDue) break;
 		// More urgent texts of other recipients come first.

@@ -152,7 +152,6 @@ async function begin(context: QueueContext, text: OutboxText, grounds: Allowed):
 			attempts: progress.attempts + 1,
 			requests: [...progress.requests, { at: now() }],
 			language: language ?? null,
-			...(progress.attempts === 0 && { idHasNoDefault: true as const }),
 			emptyAt: null,
 			declinedAt: undefined,
 			reads: text.state === "sending" ? progress.reads : 0,

@@ -95,7 +95,7 @@ export function createLoop({ store, step, now, concurrency, leaseMs, awaken, sus
 		const running = new Map<Lease, { ended: Promise<void>; since: number }>();
 		let last = 0;
 		let restedAt = performance.now();
-		let joinedAt = Number.NEGATIVE_INFINITY;
+		let seenAt = Number.NEGATIVE_INFINITY;
 		let probedAt = Number.NEGATIVE_INFINITY;
 		if (!forever) drainId ??= crypto.randomUUID();
 		const id = (forever ? undefined : drainId) ?? crypto.randomUUID();
@@ -253,15 +253,9 @@ export function createLoop({ store, step, now, concurrency, leaseMs, awaken, sus
 					await store.recover(at);
 				}
 				last = at;
-				if (performance.now() - joinedAt >= beatMs) {
-					// A worker of an earlier version does it all.
-					if (!(await store.join())) {
-						if (!forever) break;
-						await sleep(idleMs, [signal]);
-						continue;
-					}
+				if (performance.now() - seenAt >= beatMs) {
 					await store.beat({ id, version, isDrain: !forever });
-					joinedAt = performance.now();
+					seenAt = performance.now();
 				}
 				await awaken();
 				const count = await claim(at);

@@ -1,7 +1,6 @@
 // Four workers on one database, of which some are killed or stopped, some have a clock that is set all the time, and whose
 // connections are cut, while three requests in ten fail somewhere. Every text arrives once and in its order, and a contact who
-// declined gets none. With EARLIER=<a checkout of 8ec70a6 that is built>, a worker of that version is there first, and tries to work
-// again in each round.
+// declined gets none.
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import Libsql from "libsql";
@@ -22,7 +21,7 @@ import { isLong } from "../../length.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
 import { newFile } from "./open.ts";
 import { usePostgres } from "./server.ts";
-import { earlier, useWorkers } from "./start-worker.ts";
+import { useWorkers } from "./start-worker.ts";
 import { type Task, times } from "./worker.ts";
 
 interface Place {
@@ -89,24 +88,12 @@ async function playChaos(name: string, { task, store, transaction, select, cut }
 		if (worker.stdout) await once(worker.stdout, "data");
 		running[at] = worker;
 	}
-	const faults = { killed: 0, stopped: 0, cut: 0, refused: 0 };
-	/** A worker of the earlier version, which works alone or is refused. */
-	async function joinEarlier(): Promise<ChildProcess> {
-		const worker = await start({ ...task, baseUrl, apiKey, count: 0, isEarlier: true });
-		worker.once("exit", (code) => (code ? faults.refused++ : undefined));
-		return worker;
-	}
-	const first = earlier === undefined ? undefined : await joinEarlier();
-	if (first) await enqueue();
-	await pause(first ? 2_000 : 0);
+	const faults = { killed: 0, stopped: 0, cut: 0 };
 	await Promise.all(Array.from({ length: workers }, (_, at) => join(at)));
-	await pause(first ? 2_000 : 0);
-	first?.kill("SIGKILL");
 
 	for (let round = 0; round < rounds; round++) {
 		const others = Array.from({ length: workers }, (_, at) => (round + at) % workers);
 		const [killed = 0, stopped = 1] = others;
-		if (first) await joinEarlier();
 		const enqueued = (async () => {
 			for (let groups = 0; groups < contactsEach; groups++) {
 				await enqueue();

@@ -9,7 +9,7 @@ import { usePostgres } from "./server.ts";
 
 const { create, openPool } = usePostgres(import.meta.url);
 
-const tables = ["", "_stop", "_queues", "_agencies", "_workers", "_worker"].map((end) => `outbox_text${end}`);
+const tables = ["", "_stop", "_queues", "_agencies", "_workers"].map((end) => `outbox_text${end}`);
 
 /** A database with tables, and roles with all rights on them: one of the application and one of the worker. */
 async function open() {
@@ -111,7 +111,10 @@ test("no request begins once a stop may be hidden, until the worker ends", async
 	await hide("outbox_text_stop");
 	const begin = { unlessStopped: true, lease, leaseMs: 60_000 };
 	expect(await store.save({ ...row, state: "sending" }, begin)).toBe(false);
-	await expect(store.join()).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field: "pool" });
+	await expect(store.beat({ id: "a", version: "1.0.0", isDrain: false })).rejects.toMatchObject({
+		_tag: "PartnerInvalidInput",
+		field: "pool",
+	});
 });
 
 test("nobody is told that a text is not there, or was erased, by a role to which rows are hidden", async () => {

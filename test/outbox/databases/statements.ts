@@ -31,7 +31,6 @@ export async function runStatements(store: OutboxStore): Promise<void> {
 	await store.agencies();
 	await store.asleep();
 	await store.awaken({ agencyId: "agy_1", until: 1 }, 1);
-	await store.join();
 	await store.suspend({ agencyId: "agy_1", reason: "Stop", by: null, since: 1 });
 	await store.suspended();
 	await store.endSuspension("agy_1", 1);

@@ -44,8 +44,6 @@ export interface Task {
 	faults?: number;
 	/** Its clock is set forward and back all the time. */
 	hasClockSteps?: boolean;
-	/** It runs the version of the package in the folder `EARLIER`. */
-	isEarlier?: boolean;
 	/** Texts to store first. */
 	enqueue?: { id: string; agencyId: string; to: string; body: string }[];
 }
