@@ -101,8 +101,12 @@ test("what is no bug file, and what does not go with one, is refused without the
 	const { file } = await written();
 	const other = join(folder, "other.json");
 	writeFileSync(other, "{}");
+	const later = join(folder, "later.json");
+	writeFileSync(later, readFileSync(file, "utf8").replace('"version":1', '"version":2'));
 	for (const [args, message] of [
 		[[other], /this is not a bug file/],
+		[[later], /this file was made by a later version of messaging-conversations\. Update the package/],
+		[["--import", later], /^--import: bug: this file was made by a later version .* Update the package/],
 		[["partner_live.k7f3a9.c4ab01de"], /^The bug file cannot be read \(ENOENT\)/],
 		[[file, other], /^sandbox takes one file and options/],
 		[[file, "--scenario", "busy"], /^--scenario is not for a bug file/],

@@ -163,7 +163,8 @@ const whole = JSON.stringify(createSandbox({ scenario: "held" }).export());
 test.each([
 	["cut off", whole.slice(0, -100), /This is not the export of a sandbox/],
 	["of another program", '{"name":"my-app"}', /This is not the export of a sandbox/],
-	["of another version", whole.replace('"version":2', '"version":1'), /or one of another version/],
+	["of a later number", whole.replace('"version":1', '"version":2'), /made by a later version of .*Update the package/],
+	["of no number", whole.replace('"version":1', '"version":"1"'), /version must be 1/],
 	["edited", whole.replace('"hidden":false', '"hidden":"no"'), /integrations\[0\]\.hidden/],
 	["in UTF-16", Buffer.from(`\uFEFF${whole}`, "utf16le"), /is in UTF-16\. Save it as UTF-8/],
 ])("a file that is %s is refused with the reason, and stays as it is", async (_name, content, words) => {

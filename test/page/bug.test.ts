@@ -29,6 +29,16 @@ async function exported(keep = false): Promise<BugFile> {
 	return bugFrom(await textOf(await download.createReadStream()));
 }
 
+test("a file of a later number that is imported says to update the package, and the world stays", async () => {
+	const { page, sandbox } = await visit({ scenario: "closed" });
+	const before = JSON.stringify(sandbox.export());
+	const buffer = Buffer.from(JSON.stringify({ ...createSandbox().bug(), version: 2 }));
+	await page.getByRole("button", { name: "Scenario…" }).click();
+	await page.getByLabel("Import a file").setInputFiles({ name: "bug.json", mimeType: "application/json", buffer });
+	await shows(page.getByRole("dialog"), "Update the package in this program");
+	expect(JSON.stringify(sandbox.export())).toBe(before);
+});
+
 test("an export holds no key and nothing of a person, and opens at the same request in another sandbox", async () => {
 	const bug = await exported();
 	const text = JSON.stringify(bug);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type BugFile, type Connection, createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
+import { type BugFile, bugFrom, type Connection, createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
 import { serve } from "../../src/sandbox/server.ts";
 
 /*
@@ -269,7 +269,10 @@ describe("a bug file", () => {
 			change(bug);
 			return createSandbox({ from: bug });
 		};
-		expect(broken((bug) => (bug.version = 2))).toThrow("version");
+		expect(broken((bug) => (bug.version = 0))).toThrow("bug: version must be 1");
+		expect(
+			broken((bug) => delete bug.events.find(({ type }: { type: string }) => type === "request").decision),
+		).toThrow("decision");
 		expect(broken((bug) => (bug.events[0].type = "constructor"))).toThrow("events[0].type");
 		expect(broken((bug) => delete bug.events[0].at)).toThrow("events[0].at");
 		expect(broken((bug) => (bug.events[0].id = 1e9))).toThrow("rising");
@@ -282,6 +285,39 @@ describe("a bug file", () => {
 		expect(() => createSandbox({ from: text, now: "2026-01-01" })).toThrow("now is not for a bug file");
 		expect(() => createSandbox().bug({ contact: 5 as never })).toThrow("bug: contact");
 	});
+
+	const update = /was made by a later version of messaging-conversations\. Update the package in this program/;
+	type File = ReturnType<typeof JSON.parse>;
+
+	test.each<[name: string, change: (bug: File) => unknown]>([
+		["a later number", (bug) => (bug.version = 2)],
+		[
+			"a later number, and parts that this version does not know",
+			(bug) => Object.assign(bug, { version: 7, events: 1, more: [] }),
+		],
+		["a world of a later number", (bug) => (bug.world.version = 2)],
+	])("with %s says to update the package, and changes nothing", async (_name, change) => {
+		const bug = JSON.parse(textOf((await badDay()).bug()));
+		change(bug);
+		const sandbox = createSandbox({ scenario: "closed" });
+		const before = JSON.stringify(sandbox.export());
+		const events = sandbox.events().length;
+		for (const given of [bug, JSON.stringify(bug)]) {
+			expect(() => createSandbox({ from: given })).toThrow(update);
+			expect(() => bugFrom(given)).toThrow(update);
+			expect(() => sandbox.import(given)).toThrow(update);
+		}
+		expect(JSON.stringify(sandbox.export())).toBe(before);
+		expect(sandbox.events()).toHaveLength(events);
+	});
+
+	test.each([undefined, null, "1", "2", 0, -1, 1.5, 1e300, [2], {}])(
+		"whose number is %j is not said to be later",
+		async (version) => {
+			const bug = { ...(await badDay()).bug(), version };
+			expect(() => createSandbox({ from: JSON.stringify(bug) })).toThrow(/^bug: version must be 1\.$/);
+		},
+	);
 
 	test("can be imported into a sandbox that runs, which then acts on, and is as in the file after a reset", async () => {
 		const bug = (await badDay()).bug();

@@ -254,6 +254,18 @@ test("control routes keep the state: snapshot, restore, export, import, reset, t
 	expect(await reads("requests")).toEqual(sandbox.requests());
 });
 
+test.each(["bug", "export"])(
+	"POST import of a file of GET %s with a later number says to update the package",
+	async (path) => {
+		await does(`contacts/${ANNA}/writes`, { text: "Hello" });
+		const before = JSON.stringify(sandbox.export());
+		const { status, result } = await control("POST", "import", { ...Object(await reads(path)), version: 2 });
+		expect([status, fieldOf(result, "_tag")]).toEqual([400, "SandboxBadRequest"]);
+		expect(fieldOf(result, "message")).toMatch(/made by a later version .*\. Update the package in this program/);
+		expect(JSON.stringify(sandbox.export())).toBe(before);
+	},
+);
+
 test("control routes refuse what they do not know, and change nothing by it", async () => {
 	expect(await control("POST", "explode")).toMatchObject({ status: 404, result: { _tag: "SandboxNotFound" } });
 	expect(await control("GET", "reset")).toMatchObject({ status: 404 });

@@ -158,6 +158,16 @@ throughEachEntryPoint((open) => {
 		expect((await list(box)).ok().conversations).toHaveLength(1);
 	});
 
+	test("import and restore say of a world of a later number to update the package", async () => {
+		const { sandbox } = await open();
+		const { world, journal } = sandbox.snapshot();
+		const later = { ...world, version: 2, agencies: "in another form" };
+		const update = /^This export was made by a later version of messaging-conversations\. Update the package/;
+		for (const given of [later, JSON.stringify(later)])
+			expect(() => Reflect.apply(sandbox.import, sandbox, [given])).toThrow(update);
+		expect(() => Reflect.apply(sandbox.restore, sandbox, [{ world: later, journal }])).toThrow(update);
+	});
+
 	test("reset makes the sandbox as new, counters too", async () => {
 		const box = await open();
 		const reported = await episode(box);

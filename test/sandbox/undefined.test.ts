@@ -36,7 +36,7 @@ test("an option of a control that is undefined is as good as absent", () => {
 	absent.link({ name: "Second" });
 	given.keys.create({ scopes: undefined });
 	absent.keys.create();
-	const effect = { kind: undefined, status: 503, retryAfter: undefined, latencyMs: undefined, latency: undefined };
+	const effect = { kind: undefined, status: 503, retryAfter: undefined, latencyMs: undefined };
 	given.faults.add({
 		operation: undefined,
 		times: undefined,

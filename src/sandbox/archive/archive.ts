@@ -12,6 +12,7 @@ import {
 	type Thread,
 	type World,
 } from "../world/world.ts";
+import { worldFormat } from "./format.ts";
 
 /** An agency with the conversations that it owns. */
 export type ArchivedAgency = AgencyRecord & {
@@ -23,8 +24,8 @@ export type ArchivedAgency = AgencyRecord & {
 export interface Archive {
 	/** Name of the format. */
 	readonly format: "messaging-conversations-sandbox";
-	/** Version of the format. */
-	readonly version: 2;
+	/** The number of the format. A sandbox refuses an export with a later one. */
+	readonly version: 1;
 	/** The sandbox's time, in milliseconds since 1970. */
 	readonly now: number;
 	/** The last number that was given out of each kind of id. */
@@ -51,8 +52,7 @@ export interface Snapshot {
 
 export function archive(world: World): Archive {
 	return structuredClone({
-		format: "messaging-conversations-sandbox",
-		version: 2,
+		...worldFormat,
 		now: world.now,
 		counters: [...world.counters],
 		integrations: [...world.integrations.values()],

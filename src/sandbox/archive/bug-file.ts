@@ -48,7 +48,7 @@ export interface BugPlace {
 export interface BugFile {
 	/** Name of the format. */
 	readonly format: "messaging-conversations-bug";
-	/** Version of the format. */
+	/** The number of the format. A sandbox refuses a file with a later one. */
 	readonly version: 1;
 	/** The real time, ISO 8601 in UTC. */
 	readonly takenAt: string;

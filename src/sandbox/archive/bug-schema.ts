@@ -23,6 +23,7 @@ import { policyFrom } from "../world/policy.ts";
 import { aiReasons, keyStates, scopes } from "../world/world.ts";
 import { withSecrets } from "./bug.ts";
 import type { BugFile, BugPlace, BugStep, NamedKey } from "./bug-file.ts";
+import { assertFormat, bugFormat } from "./format.ts";
 import { agencyRule, archiveFrom, countersRule, integrationRule, operationRule, threadRule } from "./schema.ts";
 
 /*
@@ -187,7 +188,7 @@ const eventFields: { readonly [Type in SandboxEventType]: Readonly<Record<string
 		body: aValue,
 		status,
 		explanation: stringOrNull,
-		decision: optional(orNull(decision)), // files of before have none
+		decision: orNull(decision),
 		answer: aValue,
 		ms: aNumber,
 		fault: orNull(fault),
@@ -239,8 +240,8 @@ const step = fields<BugStep>({
 });
 
 const schema = fields<BugFile>({
-	format: oneOf("messaging-conversations-bug"),
-	version: rule((version) => version === 1, "must be 1"),
+	format: oneOf(bugFormat.format),
+	version: rule((version) => version === bugFormat.version, `must be ${bugFormat.version}`),
 	takenAt: anInstant,
 	content: oneOf("generated", "kept"),
 	place: fields<BugPlace>({ agencyId: stringOrNull, contact: orNull(aPhone), request: orNull(correlationId) }),
@@ -264,7 +265,7 @@ const schema = fields<BugFile>({
 });
 
 /** Whether a value, or its JSON text, calls itself a bug file. */
-export const isBug = (value: unknown): boolean => isRecord(value) && value.format === "messaging-conversations-bug";
+export const isBug = (value: unknown): boolean => isRecord(value) && value.format === bugFormat.format;
 
 /** A bug file, parsed or as text, with each part checked. Throws a TypeError that names the field. */
 export function bugFrom(given: unknown): BugFile {
@@ -276,7 +277,7 @@ export function bugFrom(given: unknown): BugFile {
 }
 
 function assertBug(value: unknown): asserts value is BugFile {
-	if (!isBug(value)) throw new TypeError("bug: this is not a bug file, or one of another version.");
+	assertFormat(value, bugFormat, "bug: this file", "bug: this is not a bug file.");
 	assertValid("bug", value, schema);
 	const { world, policy, events, past = [] } = value as BugFile;
 	policyFrom(policy);

@@ -10,6 +10,7 @@ import type { Entry, RequestKey } from "../world/journal.ts";
 import { addKey, apiKeyOf, defaultIds, type Key, type World } from "../world/world.ts";
 import { type Archive, archive, unarchive } from "./archive.ts";
 import type { BugFile, BugStep, NamedKey } from "./bug-file.ts";
+import { bugFormat } from "./format.ts";
 import { redacted } from "./redact.ts";
 
 /** What goes into a bug file. */
@@ -49,8 +50,7 @@ export function takeBug(world: World, options: BugOptions = {}): BugFile {
 	);
 	const { entries, violations, replaced } = world.journal.dump();
 	const bug: BugFile = {
-		format: "messaging-conversations-bug",
-		version: 1,
+		...bugFormat,
 		takenAt: iso(Date.now()),
 		content: "kept",
 		place: { agencyId, contact, request },
@@ -151,12 +151,8 @@ function withoutKeys(keys: readonly Key[], bug: BugFile): BugFile {
 
 /** Makes a world what a valid bug file holds. */
 export function openBug(world: World, bug: BugFile): void {
-	const { world: held, events: given, gone, policy, variation, ...rest } = structuredClone(bug);
+	const { world: held, events, gone, policy, variation, ...rest } = structuredClone(bug);
 	const { requests, violations, replaced, past } = rest;
-	// Files of before have no decisions.
-	const events = given.map((event) =>
-		event.type === "request" ? { ...event, decision: event.decision ?? null } : event,
-	);
 	unarchive(world, withSecrets(held));
 	addGoodKey(world);
 	Object.assign(world.policy, policy);

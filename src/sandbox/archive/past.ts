@@ -1,14 +1,14 @@
 import type { ReplacedText } from "../world/journal.ts";
 import type { World } from "../world/world.ts";
 import type { Archive, Snapshot } from "./archive.ts";
+import { worldFormat } from "./format.ts";
 import { archiveFrom } from "./schema.ts";
 
 /** The world and its journal as they were right after an event. The world is shared with the history: copy it. */
 export function pastOf(world: World, eventId: number): Snapshot {
 	const { threads, agencies, ...rest } = world.history.at(eventId);
 	const found: Archive = {
-		format: "messaging-conversations-sandbox",
-		version: 2,
+		...worldFormat,
 		...rest,
 		agencies: agencies.map((agency) => ({
 			...agency,

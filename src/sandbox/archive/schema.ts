@@ -17,7 +17,6 @@ import {
 	assertValid,
 	aUuid,
 	fields,
-	isRecord,
 	oneOf,
 	someText,
 	stringOrNull,
@@ -47,9 +46,10 @@ import {
 	visibilityReasons,
 } from "../world/world.ts";
 import type { Archive, ArchivedAgency } from "./archive.ts";
+import { assertFormat, worldFormat } from "./format.ts";
 
 /*
- * The schema of an archive, field by field: what is imported may have been written by hand or by another version.
+ * The schema of an archive, field by field: what is imported may have been written by hand.
  */
 
 const instant: Schema<number> = rule(isInstant, "must be an instant in milliseconds");
@@ -160,8 +160,8 @@ export const operationRule: Schema<unknown> = fields<Operation>({
 });
 
 const schema = fields<Archive>({
-	format: oneOf("messaging-conversations-sandbox"),
-	version: rule((version) => version === 2, "must be 2"),
+	format: oneOf(worldFormat.format),
+	version: rule((version) => version === worldFormat.version, `must be ${worldFormat.version}`),
 	now: instant,
 	counters: countersRule,
 	integrations: listOf(integrationRule),
@@ -188,8 +188,7 @@ export function archiveFrom(json: unknown): Archive {
 }
 
 function assertArchive(value: unknown): asserts value is Archive {
-	if (!isRecord(value) || value.format !== "messaging-conversations-sandbox" || value.version !== 2)
-		throw new TypeError("This is not the export of a sandbox, or one of another version.");
+	assertFormat(value, worldFormat, "This export", "This is not the export of a sandbox.");
 	assertValid("import", value, schema);
 }
 

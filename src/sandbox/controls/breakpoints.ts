@@ -170,7 +170,12 @@ export function createBreakpointsControl(world: World): BreakpointsControl {
 				const fault =
 					effect === undefined
 						? null
-						: faultFrom(world.newestFault + 1, { operation: target.operation, phase, effect }, () => ({}), "resume");
+						: faultFrom(
+								world.newestFault + 1,
+								{ operation: target.operation, phase, effect },
+								() => ({ agencyId: null, contact: null }),
+								"resume",
+							);
 				if (fault) {
 					world.newestFault = fault.id;
 					Object.assign(fault, { hits: 1, remaining: 0 });

@@ -32,8 +32,6 @@ export interface FaultEffect {
 	readonly retryAfter?: number | string | null | undefined;
 	/** Real milliseconds to wait first, for every kind. @default 100 for "latency", else 0 */
 	readonly latencyMs?: number | undefined;
-	/** The same as `latencyMs`. */
-	readonly latency?: number | undefined;
 	/**
 	 * For `missing-field`: a field of the answer, dots between levels. It needs the phase `after`, because the answer does not
 	 * exist before. @default one that the operation's callers need
@@ -87,8 +85,8 @@ export interface Effect {
 	readonly retryAfter: string | null;
 	readonly latencyMs: number;
 	readonly field: string | null;
-	readonly body?: string | null | undefined;
-	readonly contentType?: string | null | undefined;
+	readonly body: string | null;
+	readonly contentType: string | null;
 	readonly location: string;
 }
 
@@ -96,9 +94,9 @@ export interface Effect {
 export interface Fault {
 	readonly id: number;
 	readonly operation: OperationId | null;
-	readonly agencyId?: string | null | undefined;
+	readonly agencyId: string | null;
 	/** E.164 */
-	readonly contact?: string | null | undefined;
+	readonly contact: string | null;
 	readonly phase: (typeof faultPhases)[number];
 	readonly effect: Effect;
 	skip: number;
@@ -126,7 +124,6 @@ const effectRule = fields<FaultEffect>({
 	status: optional(orNull(statusRule)),
 	retryAfter: optional(orNull(rule((after) => Number.isFinite(after) || isHeaderText(after), headerWords))),
 	latencyMs: optional(waitRule),
-	latency: optional(waitRule),
 	field: optional(orNull(someText)),
 	body: optional(orNull(anyText)),
 	contentType: optional(orNull(headerText)),
@@ -167,9 +164,8 @@ const optionsRules = { kind: optionsWith(kindRule), object: optionsWith(effectRu
 export const faultRule = fields<Fault>({
 	id: wholeFrom(1),
 	operation: orNull(operationRule),
-	// Archives of before have neither.
-	agencyId: optional(orNull(aString)),
-	contact: optional(orNull(aString)),
+	agencyId: orNull(aString),
+	contact: orNull(aString),
 	phase: oneOf(...faultPhases),
 	effect: fields<Effect>({
 		kind: oneOf(...faultKinds),
@@ -177,9 +173,8 @@ export const faultRule = fields<Fault>({
 		retryAfter: orNull(headerText),
 		latencyMs: waitRule,
 		field: orNull(someText),
-		// Archives of before have neither.
-		body: optional(orNull(anyText)),
-		contentType: optional(orNull(headerText)),
+		body: orNull(anyText),
+		contentType: orNull(headerText),
 		location: headerText,
 	}),
 	skip: wholeFrom(0),
@@ -209,7 +204,7 @@ export function faultFrom(
 
 function effectFrom(given: FaultOptions["effect"], control: string): Effect {
 	const effect: FaultEffect = typeof given === "string" ? { kind: given } : given;
-	const waits = effect.latencyMs ?? effect.latency;
+	const waits = effect.latencyMs;
 	const { body = null, contentType = null } = effect;
 	const { status = null, retryAfter = null, field = null, location = "https://elsewhere.invalid/" } = effect;
 	const kind = effect.kind ?? (status === null && waits !== undefined ? "latency" : "status");
