@@ -85,7 +85,7 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 	[
 		"options",
 		`| \`timeoutMs\` | ${grouped(read.timeoutMs)} for reads, ${grouped(write.timeoutMs)} for sends |`,
-		`| \`deadlineMs\` | ${grouped(read.deadlineMs)} for reads, ${grouped(write.deadlineMs)} for sends |`,
+		`| \`deadline\` | ${grouped(read.deadlineMs)} for reads, ${grouped(write.deadlineMs)} for sends |`,
 		`| \`attempts\` | ${retry("attempts")} | Requests in all, counting the first one, 1 to ${mostAttempts}. |`,
 		`| \`baseDelayMs\` | ${retry("baseDelayMs")} |`,
 		`| \`maxDelayMs\` | ${grouped(retry("maxDelayMs"))} |`,
@@ -115,14 +115,14 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`The bound is ${retry("baseDelayMs")} ms (\`baseDelayMs\`) and doubles with each attempt up to ${retry("maxDelayMs") / s} s`,
 		`More than ${from("client/retry.ts", "longestRetryAfterMs") / s} s ends the call`,
 		`\`timeoutMs\`: ${read.timeoutMs / s} s for reads, ${write.timeoutMs / s} s for sends.`,
-		`\`deadlineMs\`: ${read.deadlineMs / s} s for reads, ${write.deadlineMs / s} s for sends.`,
+		`\`deadline\`: ${read.deadlineMs / s} s for reads, ${write.deadlineMs / s} s for sends.`,
 		`| Retry budget | ${retry("budget")} tokens for each client. A retry takes ${from("client/retry.ts", "retryCost")}.`,
 		`It remembers at least the last ${grouped(rememberedIds)} ids.`,
 	],
 	[
 		"reliability",
 		`up to ${retry("attempts")} requests in all`,
-		`\`timeoutMs\` limits one attempt (${read.timeoutMs / s} seconds, sends ${write.timeoutMs / s}). \`deadlineMs\` limits the whole call with its waits (${read.deadlineMs / s} seconds, sends ${write.deadlineMs / s})`,
+		`\`timeoutMs\` limits one attempt (${read.timeoutMs / s} seconds, sends ${write.timeoutMs / s}). \`deadline\` limits the whole call with its waits (${read.deadlineMs / s} seconds, sends ${write.deadlineMs / s})`,
 		`the reuse of at least its last ${grouped(rememberedIds)} ids`,
 	],
 	[
@@ -147,7 +147,7 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 	],
 	[
 		"outbox-limits",
-		`again if the reading is more than ${from("outbox/work/send.ts", "freshMs") / s} seconds old`,
+		`again if the reading is more than ${from("shared/freshness.ts", "freshMs") / s} seconds old`,
 		`Sends on a read that took up to ${from("outbox/work/read.ts", "readingMs") / s} seconds.`,
 	],
 	["outbox-recipes", `takes more than ${from("outbox/work/hooks.ts", "hookMs") / s} seconds, nothing is sent`],

@@ -320,7 +320,7 @@ test("a send takes what the contract takes, and no more", () => {
 });
 
 test("each call takes its own parameters beside the call options, and no more", () => {
-	const call = { signal, timeoutMs: 1, deadlineMs: 1, retry: false } as const;
+	const call = { signal, timeoutMs: 1, deadline: 1, retry: false } as const;
 	client.me.get({ ...call, retry: { attempts: 2 } });
 	agency.conversations.list({ ...call, pageSize: 1, cursor: "c", search: "s", readAhead: true });
 	agency.conversations.get("x", { ...call, pageSize: 1, cursor: "c" });

@@ -16,7 +16,7 @@ export interface ClientState extends Observers {
 	apiKey: Secret<ApiKey> | undefined;
 	exchange: Exchange;
 	timeoutMs?: number | undefined;
-	deadlineMs?: number | undefined;
+	deadline?: number | Date | undefined;
 	retry: RetryPolicy;
 	/** Retry tokens that are left, at most `max`. */
 	tokens: { left: number; max: number };
@@ -107,10 +107,11 @@ const limits = {
 
 export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, options: CallOptions): CallState<Data> {
 	const preset = plan.isWrite ? limits.write : limits.read;
-	const givenAt = options.deadlineAt?.getTime() ?? Number.POSITIVE_INFINITY;
 	const begun = plan.begun ?? thisMoment();
-	const longestMs = options.deadlineMs ?? client.deadlineMs ?? preset.deadlineMs;
-	const deadlineMs = Math.max(0, Math.min(longestMs, givenAt - begun.date));
+	const deadline = options.deadline ?? client.deadline ?? preset.deadlineMs;
+	const isDuration = typeof deadline === "number";
+	const deadlineMs = isDuration ? deadline : Math.max(0, deadline.getTime() - begun.date);
+	const lastDate = isDuration && !plan.isWrite ? Number.POSITIVE_INFINITY : begun.date + deadlineMs;
 	return {
 		client,
 		plan,
@@ -118,7 +119,7 @@ export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, optio
 		timeoutMs: options.timeoutMs ?? client.timeoutMs ?? preset.timeoutMs,
 		deadlineMs,
 		deadlineAt: begun.at + deadlineMs,
-		deadlineDate: plan.isWrite ? begun.date + deadlineMs : givenAt,
+		deadlineDate: lastDate,
 		beginAt: plan.beginBy?.at ?? Number.POSITIVE_INFINITY,
 		beginDate: plan.beginBy?.date ?? Number.POSITIVE_INFINITY,
 		retry: policyFrom(client.retry, options.retry),

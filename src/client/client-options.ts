@@ -10,6 +10,7 @@ import {
 	hasMethods,
 	isDate,
 	isRecord,
+	isWhole,
 	milliseconds,
 	object,
 	optional,
@@ -93,16 +94,13 @@ export interface CallOptions {
 	/** Time limit of one attempt, headers and body, in milliseconds. @default 15000 for reads, 30000 for sends */
 	timeoutMs?: number | undefined;
 	/**
-	 * Time limit of one call, attempts and waits together, in milliseconds. It applies to each page of an iteration and to
-	 * each request of a lookup. Given to an awaited lookup itself, it limits all of its requests together.
+	 * Time limit of one call, attempts and waits together, while `timeoutMs` limits one attempt: in milliseconds, or a `Date` at
+	 * which the call ends. Milliseconds count from the beginning of the call, of each page of an iteration and of each request of
+	 * a lookup. Given to an awaited lookup itself, they limit all of its requests together. A `Date` is the same moment for all of
+	 * them. It holds even if the process was stopped, or its machine asleep, before the call began.
 	 * @default 30000 for reads, 60000 for sends
 	 */
-	deadlineMs?: number | undefined;
-	/**
-	 * A moment of the system clock after which no request of the call goes out, beside `deadlineMs`. It holds even if the process
-	 * was stopped, or its machine asleep, between the caller's own check of the time and the request.
-	 */
-	deadlineAt?: Date | undefined;
+	deadline?: number | Date | undefined;
 	/**
 	 * Calls that are given the same object use the same key: the first of them asks the key function. So a key function that is slow
 	 * doesn't come between a read and the send that relies on it.
@@ -152,21 +150,24 @@ const headers = rule<RequestHeaders>(
 	"must be an object of ASCII texts by header name, without authorization and the headers of the body and the connection",
 ).check(overwrite((given) => ({ ...given })));
 
+const isMoment = (value: unknown): boolean => isDate(value) && !Number.isNaN(value.getTime());
+const moment = rule<Date>(isMoment, "must be a valid Date").check(overwrite((given) => new Date(given.getTime())));
+const deadline = rule<number | Date>(
+	(value) => isWhole(value, 1, 2_147_483_647) || isMoment(value),
+	"must be a whole number of milliseconds from 1 to 2147483647, or a valid Date",
+).check(overwrite((given) => (typeof given === "number" ? given : new Date(given.getTime()))));
+
 /** The options that a client and a call have in common. */
 const sharedOptions = {
 	timeoutMs: optional(milliseconds),
-	deadlineMs: optional(milliseconds),
+	deadline: optional(deadline),
 	retry: optional(orFalse(retryPolicy)),
 	headers: optional(headers),
 };
 
-const moment = rule<Date>((value) => isDate(value) && !Number.isNaN(value.getTime()), "must be a valid Date").check(
-	overwrite((given) => new Date(given.getTime())),
-);
 const callOptions = {
 	...sharedOptions,
 	signal: optional(abortSignal),
-	deadlineAt: optional(moment),
 	keyScope: optional(rule<object>((value) => typeof value === "object" && value !== null, "must be an object")),
 };
 const pageOptions = {
@@ -207,7 +208,7 @@ function noOptions<T>(schema: Schema<T>): Partial<T> {
 export type ApiKey = string | (() => string | undefined | Promise<string | undefined>);
 
 /** Options of {@link createClient}. */
-export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadlineMs" | "headers"> {
+export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadline" | "headers"> {
 	/** Base URL with the version segment, such as `https://host/api/v1`. https only; http for loopback hosts and `allowInsecureHosts`. */
 	baseUrl: string | undefined;
 	/**

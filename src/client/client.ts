@@ -69,7 +69,7 @@ export interface Client {
 	 *
 	 * @throws PartnerConfigurationError that names the option and the rule
 	 * @example
-	 * const nightly = client.withOptions({ deadlineMs: 120_000, headers: { "x-request-source": "nightly" } });
+	 * const nightly = client.withOptions({ deadline: 120_000, headers: { "x-request-source": "nightly" } });
 	 */
 	withOptions: (options: DerivedOptions) => Client;
 }

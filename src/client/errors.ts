@@ -218,7 +218,7 @@ export class PartnerConnectionError extends PartnerError {
 	declare readonly _tag: "PartnerConnectionError";
 }
 
-/** An attempt took longer than `timeoutMs`, or the call longer than `deadlineMs`, or a send could not begin by its `beginBy`. */
+/** An attempt took longer than `timeoutMs`, or the call longer than its `deadline`, or a send could not begin by its `beginBy`. */
 export class PartnerTimeoutError extends PartnerError {
 	static override readonly tag = "PartnerTimeoutError";
 	declare readonly _tag: "PartnerTimeoutError";

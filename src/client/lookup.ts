@@ -106,8 +106,8 @@ async function collect<Input extends PhoneInput>(
 	inputs: PhoneInputs<Input>,
 	source: LookupSource,
 ): Promise<Reply<LookedUp<Input>[]>> {
-	const { deadlineMs } = source.options;
-	const begun = deadlineMs === undefined ? undefined : thisMoment();
+	const { deadline } = source.options;
+	const begun = deadline === undefined ? undefined : thisMoment();
 	const abandon = new AbortController();
 	const entries: LookedUp<Input>[] = [];
 	let attempts = 0;

@@ -39,8 +39,8 @@ export interface CheckDeliveryOptions {
 	now?: (() => Date | number) | undefined;
 	/** Aborts the reads. */
 	signal?: AbortSignal | undefined;
-	/** Time limit of each read, in milliseconds. @default that of the client */
-	deadlineMs?: number | undefined;
+	/** Time limit of each read, in milliseconds, or a `Date` for all reads together. @default that of the client */
+	deadline?: number | Date | undefined;
 }
 
 /** The delivery of a text. `status` distinguishes the branches. */

@@ -63,7 +63,7 @@ export async function readConversation(
 		/** The clock of the outbox. */
 		clock?: (() => number) | undefined;
 		signal?: AbortSignal | undefined;
-		deadlineMs?: number | undefined;
+		deadline?: number | Date | undefined;
 		keyScope?: object | undefined;
 		/** Gets a function that says how old the newest messages are. Those of older pages do not count for the age of a reading. */
 		onRead?: ((ageMs: () => number) => void) | undefined;

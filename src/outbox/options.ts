@@ -25,7 +25,7 @@ import type { Pause } from "./work/pauses.ts";
 export interface OutboxOptions {
 	/**
 	 * The client to send with. Its key needs both scopes, because the outbox reads the conversation before each send. Its
-	 * `retry` and `deadlineMs` do not apply to sends: the outbox makes one attempt and then reads what became of it.
+	 * `retry` and `deadline` do not apply to sends: the outbox makes one attempt and then reads what became of it.
 	 */
 	client: Client;
 	/** The store of the texts: {@link sqliteStore}, {@link postgresStore} or {@link mysqlStore}. */

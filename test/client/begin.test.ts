@@ -110,7 +110,7 @@ test.for([
 test("#48 no attempt is repeated after the latest moment to begin, and the last error says why", async () => {
 	const service = await scripted(inTurn(refusal(500), { json: sentNow }));
 	const { messages } = clientOf(service, { retry: { baseDelayMs: 60_000, maxDelayMs: 60_000 } }).agency(agencyId);
-	const error = await failure(() => messages.send(hello, { beginBy: soon(), deadlineMs: 600_000 }));
+	const error = await failure(() => messages.send(hello, { beginBy: soon(), deadline: 600_000 }));
 	expect(error).toMatchObject({ _tag: "PartnerInternalError", attempts: 1, outcome: "unknown" });
 	const pass = createClocks();
 	const again = await scripted(inTurn(refusal(500), { json: sentNow }));

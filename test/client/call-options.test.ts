@@ -12,7 +12,7 @@ const loneSurrogate = "CANARY\ud83d";
 type Bad = [field: string, value: unknown];
 const badCallOptions: Bad[] = [
 	...notMilliseconds.map((value): Bad => ["timeoutMs", value]),
-	...notMilliseconds.map((value): Bad => ["deadlineMs", value]),
+	...notMilliseconds.map((value): Bad => ["deadline", value]),
 	...notRetry.map((value): Bad => ["retry", value]),
 	...[{}, "abort", 5, null, new AbortController(), new EventTarget(), () => {}].map((value): Bad => ["signal", value]),
 	["timeout", 5000],
@@ -33,8 +33,8 @@ test.for(sixCalls)("$operation takes the options at their bounds, and undefined"
 	const fetch: Fetch = async () => jsonResponse(good);
 	const client = createClient({ baseUrl, apiKey, fetch });
 	const signal = new AbortController().signal;
-	await run(client, { timeoutMs: 2 ** 31 - 1, deadlineMs: 2 ** 31 - 1, signal, retry: { attempts: 6 } });
-	await run(client, { timeoutMs: undefined, deadlineMs: undefined, signal: undefined, retry: undefined });
+	await run(client, { timeoutMs: 2 ** 31 - 1, deadline: 2 ** 31 - 1, signal, retry: { attempts: 6 } });
+	await run(client, { timeoutMs: undefined, deadline: undefined, signal: undefined, retry: undefined });
 	await run(client, { retry: { attempts: undefined, baseDelayMs: undefined } });
 });
 

@@ -71,11 +71,11 @@ test("a derived client keeps the list of insecure hosts that was given", () => {
 
 test("a deadline is the moment that was given, for each page of an iteration", async () => {
 	const service = await scripted(inTurn({ json: { ...conversationPage(["Anna"]), nextCursor: "next" } }));
-	const deadlineAt = new Date(Date.now() + 60_000);
-	const list = clientOf(service).agency(agencyId).conversations.list({ deadlineAt, readAhead: false });
+	const deadline = new Date(Date.now() + 60_000);
+	const list = clientOf(service).agency(agencyId).conversations.list({ deadline, readAhead: false });
 	const rows = list[Symbol.asyncIterator]();
 	await rows.next();
-	deadlineAt.setTime(0);
+	deadline.setTime(0);
 	await rows.next();
 	expect(service.requests).toHaveLength(2);
 });

@@ -232,7 +232,7 @@ test("row PartnerTimeoutError: a fetch that does not listen to its signal is lef
 });
 
 test("row PartnerTimeoutError: the deadline inside an attempt, with the last error as its cause", async () => {
-	const { error } = await failureOf("conversations.list", inTurn(refusal(503, "Busy."), "hang"), { deadlineMs: 500 });
+	const { error } = await failureOf("conversations.list", inTurn(refusal(503, "Busy."), "hang"), { deadline: 500 });
 	expect(error).toBeInstanceOf(PartnerTimeoutError);
 	expect(error).toMatchObject({ attempts: 2, retryable: true });
 	expect(error.cause).toBeInstanceOf(PartnerInternalError);
@@ -241,7 +241,7 @@ test("row PartnerTimeoutError: the deadline inside an attempt, with the last err
 
 test("row PartnerTimeoutError: no room before the deadline for another attempt: the last error as it is", async () => {
 	const slow: Script = async () => ({ status: 503, headers: { "retry-after": "2" } });
-	const { error, requests } = await failureOf("me.get", slow, { deadlineMs: 2100 });
+	const { error, requests } = await failureOf("me.get", slow, { deadline: 2100 });
 	expect(error).toMatchObject({ _tag: "PartnerGatewayError", attempts: 1, retryable: true, retryAfterMs: 2000 });
 	expect(requests).toHaveLength(1);
 });
@@ -679,7 +679,7 @@ test("an error of one's own class is an instance of it, of its base, and of noth
 
 test("the cause of a deadline error is the last error, whole", async () => {
 	const service = await scripted(inTurn(refusal(503), "hang"));
-	const client = clientOf(service, { deadlineMs: 1000, retry: quick });
+	const client = clientOf(service, { deadline: 1000, retry: quick });
 	const error = await failure(() => client.agency(agencyId).messages.send({ to: phone, body: text, operationId }));
 	expect(error).toMatchObject({ _tag: "PartnerTimeoutError", attempts: 2, outcome: "unknown" });
 	expect(error.cause).toMatchObject({

@@ -339,7 +339,7 @@ test("a deadline that passes while the key function blocks sends nothing", async
 		for (const until = performance.now() + 60; performance.now() < until; );
 		return apiKey;
 	};
-	for (const limit of [{ deadlineMs: 30 }, { timeoutMs: 30 }]) {
+	for (const limit of [{ deadline: 30 }, { timeoutMs: 30 }]) {
 		const client = createClient({ baseUrl, apiKey: block, fetch, ...limit, retry: quick });
 		const error = await failure(() => callOf("messages.send").run(client));
 		expect(error).toMatchObject({ _tag: "PartnerTimeoutError", attempts: 0, outcome: "not_sent" });

@@ -273,10 +273,10 @@ test("a deadline given to a lookup is that of the whole of it", async () => {
 		await pause(150);
 		return { json: lookupAnswer(seen.body) };
 	});
-	const error = await failure(() => lookupOf(service)(numbers(1000), { deadlineMs: 400, concurrency: 1 }));
+	const error = await failure(() => lookupOf(service)(numbers(1000), { deadline: 400, concurrency: 1 }));
 	expect(error._tag).toBe("PartnerTimeoutError");
 	expect(service.requests.length).toBeLessThan(10);
-	await expect(lookupOf(service)(numbers(5), { deadlineMs: 20_000 })).resolves.toHaveLength(5);
+	await expect(lookupOf(service)(numbers(5), { deadline: 20_000 })).resolves.toHaveLength(5);
 });
 
 test("a lookup without a deadline of its own gives each of its requests the client's", async () => {
@@ -284,7 +284,7 @@ test("a lookup without a deadline of its own gives each of its requests the clie
 		await pause(60);
 		return { json: lookupAnswer(seen.body) };
 	});
-	const { conversations } = clientOf(service, { deadlineMs: 400 }).agency(agencyId);
+	const { conversations } = clientOf(service, { deadline: 400 }).agency(agencyId);
 	await conversations.lookup(numbers(1000), { concurrency: 1 });
 	expect(service.requests).toHaveLength(10);
 });

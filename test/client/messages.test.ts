@@ -186,7 +186,7 @@ const refusals: [string, unknown[], string][] = [
 	[
 		"options that are none",
 		[fine, 5],
-		"options: must be an object of timeoutMs, deadlineMs, retry, headers, signal, deadlineAt, keyScope, allowUnlistedNumber, beginBy",
+		"options: must be an object of timeoutMs, deadline, retry, headers, signal, keyScope, allowUnlistedNumber, beginBy",
 	],
 	["no recipient", [{ body: text }], "to: must be a phone number as a string"],
 	["a number for the recipient", [{ ...fine, to: 32470123456 }], "to: must be a phone number as a string"],

@@ -21,7 +21,7 @@ const about = (ms: number): unknown => expect.closeTo(ms, -1);
 
 const badOptions: [field: string, value: unknown][] = [
 	...notMilliseconds.map((value): [string, unknown] => ["timeoutMs", value]),
-	...notMilliseconds.map((value): [string, unknown] => ["deadlineMs", value]),
+	...notMilliseconds.map((value): [string, unknown] => ["deadline", value]),
 	...notRetry.map((value): [string, unknown] => ["retry", value]),
 	...[5, "no function", {}, null].map((value): [string, unknown] => ["fetch", value]),
 	...[5, "no function", {}, null].map((value): [string, unknown] => ["http", value]),
@@ -67,7 +67,7 @@ test("createClient takes every option as undefined", () => {
 		apiKey,
 		fetch: undefined,
 		timeoutMs: undefined,
-		deadlineMs: undefined,
+		deadline: undefined,
 		retry: undefined,
 		logger: undefined,
 		onAttempt: undefined,
@@ -148,7 +148,7 @@ test("option timeoutMs: covers the body, not the headers alone", async () => {
 });
 
 test.for(sixCalls)(
-	"option deadlineMs: 30 s for reads and 60 s for sends by default: $operation",
+	"option deadline: 30 s for reads and 60 s for sends by default: $operation",
 	async ({ operation, run }) => {
 		vi.useFakeTimers();
 		const startedAt = performance.now();
@@ -163,7 +163,7 @@ test.for(sixCalls)(
 	},
 );
 
-test("option deadlineMs: bounds attempts and waits together; a call's goes before the client's", async () => {
+test("option deadline: bounds attempts and waits together; a call's goes before the client's", async () => {
 	vi.useFakeTimers();
 	const startedAt = performance.now();
 	const client = createClient({
@@ -171,12 +171,12 @@ test("option deadlineMs: bounds attempts and waits together; a call's goes befor
 		apiKey,
 		fetch: never,
 		timeoutMs: 1000,
-		deadlineMs: 2500,
+		deadline: 2500,
 		retry: { baseDelayMs: 10 },
 	});
 	const ends: number[] = [];
 	const note = () => ends.push(performance.now() - startedAt);
-	const both = [client.me.get({ deadlineMs: 1800 }).result().then(note), client.me.get().result().then(note)];
+	const both = [client.me.get({ deadline: 1800 }).result().then(note), client.me.get().result().then(note)];
 	await vi.runAllTimersAsync();
 	await Promise.all(both);
 	expect(ends).toEqual([1800, 2500].map(about));
@@ -481,3 +481,34 @@ test("option http: an exchange takes the place of fetch, and both together are r
 	const rule = "must not be given together with fetch: leave one of them out";
 	expect(error).toMatchObject({ _tag: "PartnerConfigurationError", field: "http", rule });
 });
+
+test("option deadline: a Date ends every call then, and a call's own deadline goes before the client's", async () => {
+	vi.useFakeTimers();
+	const startedAt = performance.now();
+	const deadline = new Date(Date.now() + 2500);
+	const client = createClient({ baseUrl, apiKey, fetch: never, timeoutMs: 1000, deadline, retry: { baseDelayMs: 10 } });
+	deadline.setTime(0); // the client has a copy
+	const ends: number[] = [];
+	const end = (call: { result: () => Promise<unknown> }) =>
+		call.result().then(() => ends.push(performance.now() - startedAt));
+	const calls = [
+		end(client.me.get({ deadline: 1500 })),
+		end(client.me.get({ deadline: new Date(Date.now() + 2000) })),
+		end(client.me.get()),
+		end(client.withOptions({ deadline: 2800 }).me.get()),
+	];
+	await vi.runAllTimersAsync();
+	await Promise.all(calls);
+	expect(ends).toEqual([1500, 2000, 2500, 2800].map(about));
+	expect(await client.me.get().result()).toMatchObject({ error: { _tag: "PartnerTimeoutError", attempts: 0 } });
+});
+
+test.for([1_900_000_000_000, new Date(Number.NaN), "2031-01-01T00:00:00Z", 0, 1.5])(
+	"option deadline: %s is neither milliseconds nor a moment",
+	(value) => {
+		const options = { baseUrl, apiKey, deadline: wrong(value) };
+		expect(() => createClient(options)).toThrow(
+			/^deadline: must be a whole number of milliseconds .*, or a valid Date/,
+		);
+	},
+);

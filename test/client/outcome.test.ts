@@ -130,7 +130,7 @@ test("outcome of a send: the deadline keeps it", async () => {
 	vi.useFakeTimers();
 	const fetch: Fetch = () => new Promise(() => {});
 	const settled = callOf("messages.send")
-		.run(clientOf({ baseUrl }, { fetch, deadlineMs: 30 }))
+		.run(clientOf({ baseUrl }, { fetch, deadline: 30 }))
 		.result();
 	await vi.advanceTimersByTimeAsync(100);
 	await expect(settled).resolves.toMatchObject({ error: { _tag: "PartnerTimeoutError", outcome: "unknown" } });

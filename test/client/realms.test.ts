@@ -234,7 +234,7 @@ const added: [name: string, value: unknown][] = [
 	["limit", 1],
 	["concurrency", "CANARY"],
 	["timeoutMs", 0],
-	["deadlineMs", 1],
+	["deadline", 1],
 	["retry", false],
 	["allowUnlistedNumber", "CANARY"],
 	["allowRecipients", []],

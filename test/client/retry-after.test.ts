@@ -122,7 +122,7 @@ test.for([
 	async ([after, deadlineMs, attempts]) => {
 		vi.useFakeTimers();
 		const fetch = fetchInTurn(() => jsonResponse({}, { status: 503, headers: { "retry-after": after } }));
-		const settled = createClient({ baseUrl, apiKey, fetch, deadlineMs }).me.get().result();
+		const settled = createClient({ baseUrl, apiKey, fetch, deadline: deadlineMs }).me.get().result();
 		await vi.runAllTimersAsync();
 		// The last error as it is: no time-out has passed.
 		await expect(settled).resolves.toMatchObject({ error: { _tag: "PartnerGatewayError", attempts } });
@@ -166,7 +166,7 @@ test.for([
 
 test("a 429 whose Retry-After leaves no room before the deadline is final", async () => {
 	const headers = { "retry-after": "2" };
-	const { error, requests } = await failureOf("me.get", inTurn({ status: 429, headers }), { deadlineMs: 2100 });
+	const { error, requests } = await failureOf("me.get", inTurn({ status: 429, headers }), { deadline: 2100 });
 	expect(error).toMatchObject({ status: 429, attempts: 1, retryable: true, retryAfterMs: 2000 });
 	expect(requests).toHaveLength(1);
 });

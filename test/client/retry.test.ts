@@ -96,7 +96,7 @@ async function tokensAfter(vector: Vector, calls: number): Promise<number> {
 
 function optionsOf({ policy, deadlineMs = 30_000 }: Vector): Partial<ClientOptions> {
 	const { budget, ...retry } = policy ?? {};
-	return { deadlineMs, retry: { ...retry, ...(budget !== undefined && { budget: Number(budget) }) } };
+	return { deadline: deadlineMs, retry: { ...retry, ...(budget !== undefined && { budget: Number(budget) }) } };
 }
 
 const titled = (vectors as readonly Vector[]).map((vector) => [vector.id, vector] as const);
@@ -247,7 +247,7 @@ test.for([
 	] as const) {
 		let asked = 0;
 		const run = stepping({
-			deadlineMs: 100_000,
+			deadline: 100_000,
 			fetch: async () => {
 				if (asked++ > 0) return jsonResponse(good);
 				return seconds === undefined ? limited() : limitedFor(seconds);

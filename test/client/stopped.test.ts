@@ -80,7 +80,7 @@ test.for(everywhere)("#38 a process that is stopped while it connects sends noth
 	const [adapter, moment] = at;
 	const { url, seen } = await serve();
 	const client = clientOf({ baseUrl: url }, interrupted(adapter, moment, stop));
-	const error = await failure(() => client.agency(agencyId).messages.send(hello, { deadlineMs }));
+	const error = await failure(() => client.agency(agencyId).messages.send(hello, { deadline: deadlineMs }));
 	expect(error).toMatchObject({
 		_tag: "PartnerTimeoutError",
 		outcome: "not_sent",
@@ -108,7 +108,7 @@ test.for(adapters)("#38 nor on a connection that was kept (%s)", async (adapter)
 	const { url, seen } = await serve();
 	const client = clientOf({ baseUrl: url }, interrupted(adapter, "at once", stop));
 	await client.me.get();
-	expect(await failure(() => client.agency(agencyId).messages.send(hello, { deadlineMs }))).toMatchObject({
+	expect(await failure(() => client.agency(agencyId).messages.send(hello, { deadline: deadlineMs }))).toMatchObject({
 		_tag: "PartnerTimeoutError",
 		outcome: "not_sent",
 	});
@@ -119,7 +119,7 @@ test.for(adapters)("#38 nor on a connection that was kept (%s)", async (adapter)
 test("#38 a send in time goes out beside one that is late, over the same fetch", async () => {
 	const { url, seen } = await serve();
 	const { messages } = clientOf({ baseUrl: url }, interrupted("fetch", "at once", stop)).agency(agencyId);
-	const late = failure(() => messages.send(hello, { deadlineMs }));
+	const late = failure(() => messages.send(hello, { deadline: deadlineMs }));
 	const inTime = messages.send(hello);
 	expect(await late).toMatchObject({ _tag: "PartnerTimeoutError" });
 	await inTime;
@@ -129,7 +129,7 @@ test("#38 a send in time goes out beside one that is late, over the same fetch",
 test.for(allMoments)("#38 nor when a TLS handshake ends late (%s)", async (moment) => {
 	const { url, seen } = await serve("https");
 	const client = clientOf({ baseUrl: url }, interrupted("nodeHttp", moment, stop));
-	expect(await failure(() => client.agency(agencyId).messages.send(hello, { deadlineMs }))).toMatchObject({
+	expect(await failure(() => client.agency(agencyId).messages.send(hello, { deadline: deadlineMs }))).toMatchObject({
 		_tag: "PartnerTimeoutError",
 		outcome: "not_sent",
 	});
@@ -162,7 +162,7 @@ test("#38 nor when a send gets its connection late, because maxSockets are in us
 	const client = clientOf({ baseUrl: url }, { http: exchange });
 	const first = client.me.get();
 	await expect.poll(() => held.length).toBe(1);
-	const send = failure(() => client.agency(agencyId).messages.send(hello, { deadlineMs }));
+	const send = failure(() => client.agency(agencyId).messages.send(hello, { deadline: deadlineMs }));
 	setImmediate(() => {
 		held[0]?.();
 		stop();
@@ -202,43 +202,43 @@ test.for(adapters)(
 );
 
 test.for(adapters)(
-	"nothing goes out after deadlineAt, if the process was stopped before the call (%s)",
+	"nothing goes out after a deadline that is a Date, if the process was stopped before the call (%s)",
 	async (adapter) => {
 		const { url, seen } = await serve();
 		const { me: account, agency } = clientOf({ baseUrl: url }, adapter === "fetch" ? {} : { http: nodeExchange({}) });
-		const deadlineAt = new Date(Date.now() + 100);
+		const deadline = new Date(Date.now() + 100);
 		stop();
 		for (const call of [
-			() => agency(agencyId).messages.send(hello, { deadlineAt }),
-			() => account.get({ deadlineAt }),
-			() => agency(agencyId).messages.send(hello, { deadlineAt: new Date(0), deadlineMs: 5_000 }),
+			() => agency(agencyId).messages.send(hello, { deadline }),
+			() => account.get({ deadline }),
+			() => agency(agencyId).messages.send(hello, { deadline: new Date(0) }),
 		])
 			expect(await failure(call)).toMatchObject({ _tag: "PartnerTimeoutError", attempts: 0 });
-		await agency(agencyId).messages.send(hello, { deadlineAt: new Date(Date.now() + 60_000) });
+		await agency(agencyId).messages.send(hello, { deadline: new Date(Date.now() + 60_000) });
 		expect(seen).toEqual(["POST"]);
 	},
 );
 
-test("nothing goes out after deadlineAt, if the machine slept while a key was asked for", async () => {
+test("nothing goes out after a deadline that is a Date, if the machine slept while a key was asked for", async () => {
 	const { url, seen } = await serve();
 	const apiKey = async () => {
 		sleepAnHour();
 		return "pk_test_1";
 	};
 	const client = clientOf({ baseUrl: url }, { apiKey });
-	const deadlineAt = new Date(Date.now() + 60_000);
-	expect(await failure(() => client.me.get({ deadlineAt }))).toMatchObject({ _tag: "PartnerTimeoutError" });
+	const deadline = new Date(Date.now() + 60_000);
+	expect(await failure(() => client.me.get({ deadline }))).toMatchObject({ _tag: "PartnerTimeoutError" });
 	expect(seen).toEqual([]);
 });
 
-test.for([new Date(Number.NaN), 1_900_000_000_000, "2031-01-01"])(
-	"deadlineAt that is no valid Date is refused",
+test.for([new Date(Number.NaN), 1_900_000_000_000, "2031-01-01", Number.POSITIVE_INFINITY])(
+	"a deadline that is neither a valid Date nor a number of milliseconds is refused: %s",
 	async (value) => {
 		const { url, seen } = await serve();
-		const given = { deadlineAt: value as Date };
+		const given = { deadline: value as Date };
 		expect(await failure(() => clientOf({ baseUrl: url }).me.get(given))).toMatchObject({
 			_tag: "PartnerInvalidInput",
-			field: "deadlineAt",
+			field: "deadline",
 		});
 		expect(seen).toEqual([]);
 	},

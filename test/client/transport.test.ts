@@ -67,7 +67,7 @@ test("a retry that wakes up so late that an answer could not come in time is not
 		onAttempt: () => void setTimeout(block),
 	});
 	startedAt = performance.now();
-	const error = await failure(() => messages.send(message, { deadlineMs }));
+	const error = await failure(() => messages.send(message, { deadline: deadlineMs }));
 	expect(error).toMatchObject({ _tag: "PartnerTimeoutError", attempts: 1, outcome: "unknown" });
 	expect(error.cause).toMatchObject({ _tag: "PartnerInternalError" });
 	expect(requests).toHaveLength(1);
@@ -120,7 +120,7 @@ test("an attempt without a key is reported as the one that it would have been", 
 test("a key function that never returns is reported like one that fails", async () => {
 	const keys = [apiKey];
 	const source = () => keys.shift() ?? new Promise<string>(() => {});
-	const { client, events, requests } = await serving([refusal(500)], { apiKey: source, deadlineMs: 1000 });
+	const { client, events, requests } = await serving([refusal(500)], { apiKey: source, deadline: 1000 });
 	expect(await failure(() => client.me.get())).toMatchObject({
 		_tag: "PartnerTimeoutError",
 		message: "me.get: no key before the deadline of 1000 ms",
@@ -152,16 +152,16 @@ test("an absent base URL or key fails the first call, without a request", async 
 });
 
 test.for(adapters)("a call's limits go before the client's (%s)", async (adapter) => {
-	const options = { timeoutMs: 60_000, deadlineMs: 60_000, retry: false, ...over(adapter) } as const;
+	const options = { timeoutMs: 60_000, deadline: 60_000, retry: false, ...over(adapter) } as const;
 	const { client } = await serving(["hang"], options);
 	const late = await failure(() => client.me.get({ timeoutMs: 20 }));
 	expect(late.message).toBe("me.get: no complete answer within 20 ms");
-	const expired = await failure(() => client.me.get({ deadlineMs: 20 }));
+	const expired = await failure(() => client.me.get({ deadline: 20 }));
 	expect(expired.message).toBe("me.get: no complete answer before the deadline of 20 ms");
 });
 
 test.for(adapters)("a deadline that cuts off an answer keeps its status (%s)", async (adapter) => {
-	const { client, events } = await serving(["stall"], { deadlineMs: 500, ...over(adapter) });
+	const { client, events } = await serving(["stall"], { deadline: 500, ...over(adapter) });
 	const seen = { status: 200, correlationId: "cor-1" };
 	const error = await failure(() => client.me.get());
 	expect(error).toMatchObject({ _tag: "PartnerTimeoutError", attempts: 1, retryable: true, ...seen });

@@ -13,7 +13,7 @@ export function packageCaller({ baseUrl, transport, timeoutMs, deadlineMs, onWai
 		...transport,
 		...quickly,
 		timeoutMs,
-		deadlineMs,
+		deadline: deadlineMs,
 		onAttempt: ({ operationId, retryInMs }) => {
 			if (operationId !== undefined && retryInMs !== undefined) onWait(operationId, retryInMs);
 		},

@@ -204,7 +204,7 @@ export async function runCase(
 		apiKey: inputs.apiKey,
 		...(over ? { http: countedExchange(over) } : { fetch: counted }),
 		timeoutMs: timeoutFor(faults),
-		deadlineMs: 20_000,
+		deadline: 20_000,
 		retry: { attempts: maxAttempts, baseDelayMs: 1, maxDelayMs: 4 },
 		...options,
 	});

@@ -109,7 +109,7 @@ test("#19 whatever Retry-After says, no wait overflows a timer and no attempt co
 				async () => new Response("", { status: 503, headers: { "retry-after": after, date } }),
 				{
 					retry: { attempts: 2, baseDelayMs: 1, maxDelayMs: 1, budget: Number.POSITIVE_INFINITY },
-					deadlineMs: 40,
+					deadline: 40,
 					onAttempt: ({ retryInMs }) => retryInMs !== undefined && waits.push(retryInMs),
 				},
 			);

@@ -76,7 +76,7 @@ test("#22 after a conflict the same id and body go through once the conversation
 });
 
 test.for(adapters)("#32 a clock that jumps a day changes neither time-outs nor the deadline (%s)", async (adapter) => {
-	const { service, client } = await setUp({ deadlineMs: 5000, ...over(adapter) }, { plan: first(2, "500 empty") });
+	const { service, client } = await setUp({ deadline: 5000, ...over(adapter) }, { plan: first(2, "500 empty") });
 	let jump = 86_400_000;
 	vi.spyOn(Date, "now").mockImplementation(() => {
 		jump *= -2;
@@ -159,7 +159,7 @@ test.for([
 	const { service, messages } = await setUp(
 		{
 			retry: { baseDelayMs: 60_000, maxDelayMs: 60_000 },
-			deadlineMs: 600_000,
+			deadline: 600_000,
 			onAttempt: () => setImmediate(() => controller.abort()),
 			...over(adapter),
 			...(name === "connect refused" && { baseUrl: "http://127.0.0.1:2/api/v1" }),
@@ -188,7 +188,7 @@ test.for(adapters)(
 			fault: faultNamed(turn++ === 0 ? "502 HTML" : "no headers ever"),
 			variant: "unprocessed",
 		});
-		const { service, messages } = await setUp({ deadlineMs: 600, timeoutMs: 100_000, ...over(adapter) }, { plan });
+		const { service, messages } = await setUp({ deadline: 600, timeoutMs: 100_000, ...over(adapter) }, { plan });
 		const error = await messages.send(message).catch((thrown: unknown) => thrown);
 		expect(factsOf(error)).toMatchObject({
 			_tag: "PartnerTimeoutError",
@@ -206,7 +206,7 @@ test.for(adapters)(
 
 test("#38 a wait that leaves no room before the deadline is not begun: the last error is thrown as it is", async () => {
 	const { service, messages } = await setUp(
-		{ deadlineMs: 1500, retry: { baseDelayMs: 1 } },
+		{ deadline: 1500, retry: { baseDelayMs: 1 } },
 		{ plan: always("503, Retry-After 1") },
 	);
 	const error = await failure(messages.send(message));
@@ -221,7 +221,7 @@ test.for(adapters)(
 			for (const began = performance.now(); performance.now() - began < 700; );
 		};
 		const { service, messages } = await setUp(
-			{ deadlineMs: 600, onAttempt: stall, ...over(adapter) },
+			{ deadline: 600, onAttempt: stall, ...over(adapter) },
 			{ plan: always("500 empty") },
 		);
 		expect(await failure(messages.send(message))).toMatchObject({ attempts: 1, outcome: "unknown", retryable: true });
@@ -298,7 +298,7 @@ test.for(adapters)("#20 a 429 that says when is waited for, reads and sends alik
 });
 
 test("#43 a 429 that asks for more than the deadline leaves is final and retryable", async () => {
-	const { service, messages } = await setUp({ deadlineMs: 1100 }, { plan: always("429, Retry-After 1") });
+	const { service, messages } = await setUp({ deadline: 1100 }, { plan: always("429, Retry-After 1") });
 	expect(await failure(messages.send(message))).toMatchObject({
 		_tag: "PartnerGatewayError",
 		status: 429,

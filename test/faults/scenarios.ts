@@ -74,7 +74,14 @@ export async function reads(options: {
 	const service = await startService({ plan: picker.plan });
 	const watch = watchRequests(service, picker, over);
 	const transport = watch.http ? { http: watch.http } : { fetch: watch.fetch };
-	const client = createClient({ baseUrl: service.baseUrl, apiKey, ...transport, ...quickly, timeoutMs, deadlineMs });
+	const client = createClient({
+		baseUrl: service.baseUrl,
+		apiKey,
+		...transport,
+		...quickly,
+		timeoutMs,
+		deadline: deadlineMs,
+	});
 	const random = randomFrom(seed);
 	const kinds: readonly Operation[] = operations.filter((operation) => operation !== "messages.send");
 	let failed = 0;

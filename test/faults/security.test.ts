@@ -207,8 +207,8 @@ test.for([
 	{ timeoutMs: 0 },
 	{ timeoutMs: 2 ** 31 },
 	{ timeoutMs: 1.5 },
-	{ deadlineMs: -1 },
-	{ deadlineMs: Number.NaN },
+	{ deadline: -1 },
+	{ deadline: Number.NaN },
 	{ retry: { attempts: 0 } },
 	{ retry: true },
 	{ signal: {} },
@@ -490,7 +490,7 @@ function inProcess(lines: string, env: Record<string, string>) {
 test("S33 after the last answer nothing holds the process", async () => {
 	const { service } = await setUp();
 	const { stdout } = await inProcess(
-		`const client = createClient({ baseUrl: process.env.BASE, apiKey: "rig_live.a.b", timeoutMs: 3_600_000, deadlineMs: 3_600_000 });
+		`const client = createClient({ baseUrl: process.env.BASE, apiKey: "rig_live.a.b", timeoutMs: 3_600_000, deadline: 3_600_000 });
 		await client.me.get();
 		await client.agency("agy_1").messages.send({ to: "+447700900101", body: "x" });
 		const left = process.getActiveResourcesInfo().filter((kind) => kind === "Timeout");

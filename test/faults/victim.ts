@@ -29,7 +29,7 @@ if (existsSync(journal)) {
 	}
 }
 
-const { messages } = createClient({ baseUrl, apiKey, deadlineMs: 4000, ...quickly }).agency(agencyId);
+const { messages } = createClient({ baseUrl, apiKey, deadline: 4000, ...quickly }).agency(agencyId);
 
 async function settle(note: Note): Promise<void> {
 	for (let round = 0; round < 5; round++) {

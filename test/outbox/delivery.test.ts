@@ -292,11 +292,11 @@ test.for(["2026-01-06T10:00:00Z", "2026-01-06T11:00:00.000+01:00", "2026-01-06 1
 	},
 );
 
-test("a read that takes longer than deadlineMs fails, a signal aborts it, and an unknown option is refused", async () => {
+test("a read that takes longer than its deadline fails, a signal aborts it, and an unknown option is refused", async () => {
 	const { sandbox, send, fate } = await open();
 	const sent = await send();
 	sandbox.faults.add({ operation: "conversations.get", times: Number.POSITIVE_INFINITY, effect: "hang" });
-	await expect(fate(sent, { deadlineMs: 20 })).rejects.toMatchObject({ _tag: "PartnerTimeoutError" });
+	await expect(fate(sent, { deadline: 20 })).rejects.toMatchObject({ _tag: "PartnerTimeoutError" });
 	await expect(fate(sent, { signal: AbortSignal.abort() })).rejects.toMatchObject({ _tag: "PartnerAbortError" });
 	const misspelt = { deadlineMS: 20 } as CheckDeliveryOptions;
 	await expect(fate(sent, misspelt)).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field: "options" });

@@ -1011,7 +1011,7 @@ test.each([300, 900, 1_500, 6_000, 65_000])("a request may take less than settle
 		agency: (id: string) => {
 			const agency = client.agency(id);
 			const send: typeof agency.messages.send = (message, options) => {
-				limits.push(options?.deadlineMs ?? Number.POSITIVE_INFINITY);
+				limits.push(Number(options?.deadline ?? Number.POSITIVE_INFINITY) - Date.now());
 				return agency.messages.send(message, options);
 			};
 			return { ...agency, conversations: agency.conversations, messages: { ...agency.messages, send } };

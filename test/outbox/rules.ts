@@ -119,7 +119,7 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 		"if (isAnsweredNow && rules.mayAnswer",
 		"if (rules.mayAnswer",
 	],
-	["the client's own retries are off", "src/outbox/work/send.ts", "{ retry: false, deadlineMs:", "{ deadlineMs:"],
+	["the client's own retries are off", "src/outbox/work/send.ts", "{ retry: false, deadline,", "{ deadline,"],
 	[
 		"the operationId is that of the text",
 		"src/outbox/work/send.ts",

@@ -150,7 +150,7 @@ describe("in process", () => {
 		expect(await off.sandbox.observed()).toEqual({ isOn: false, outboxes: 0, texts: [], unreadable: 0, polls: [] });
 		const on = started();
 		const { client } = on.crm(on.sandbox.connection);
-		const nightly = client.withOptions({ deadlineMs: 60_000 });
+		const nightly = client.withOptions({ deadline: 60_000 });
 		for await (const _ of changes(nightly.agency(on.agencyId), { since: "now" }));
 		createOutbox({ client: nightly, store: memoryStore() });
 		expect(await on.sandbox.observed()).toMatchObject({ isOn: true, outboxes: 2, polls: [{ count: 0 }] });

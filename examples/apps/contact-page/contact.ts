@@ -52,14 +52,14 @@ export async function contactPage(
 	// A window closes while the page is cached.
 	const headers = { "cache-control": "no-store" };
 	// A page is worth waiting for a few seconds, not for the half minute that a read may take.
-	const deadlineMs = 5_000;
-	const result = await agency.conversations.get(phone, { pageSize: 20, deadlineMs, signal }).result();
+	const deadline = 5_000;
+	const result = await agency.conversations.get(phone, { pageSize: 20, deadline, signal }).result();
 	if (result.ok) {
 		const { conversation, messagePage } = result.data;
 		const { summary, queuedMessages, aiSettings, windowReopenReadiness } = conversation;
 		const held = queuedMessages[0]?.body ?? null;
 		const last = lastTextTo(summary.phoneNumber);
-		const delivery = last && (await checkDelivery(agency, last, { signal, deadlineMs, now }).catch(() => undefined));
+		const delivery = last && (await checkDelivery(agency, last, { signal, deadline, now }).catch(() => undefined));
 		const inside = held === null ? "goes out at once" : "goes out at once, and may drop the text that waits";
 		const outside = held === null ? "waits for consent" : "replaces the text that waits";
 		const closed = windowReopenReadiness.eligibleForManualSend ? outside : "is refused";

@@ -23,7 +23,7 @@ export interface Look {
 export async function lookAt(agency: AgencyClient, phone: string, known: Date): Promise<Look> {
 	try {
 		// A page is worth waiting for a few seconds, not for the half minute that a read may take.
-		const { data, response } = await agency.conversations.get(phone, { deadlineMs: 5_000 }).withResponse();
+		const { data, response } = await agency.conversations.get(phone, { deadline: 5_000 }).withResponse();
 		const now = new Date(response.headers.get("date") ?? Date.now());
 		return { now, conversation: data.conversation, messages: data.messagePage.messages };
 	} catch (error) {

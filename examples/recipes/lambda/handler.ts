@@ -26,13 +26,13 @@ export async function handler(
 	const { operationId = "", to, body: text } = JSON.parse(body);
 	// The call ends two seconds before Lambda cuts the function off, so that its
 	// outcome can be answered and logged.
-	const deadlineMs = Math.max(1, context.getRemainingTimeInMillis() - 2_000);
+	const deadline = Math.max(1, context.getRemainingTimeInMillis() - 2_000);
 	try {
 		const agency = client.agency(pathParameters.agencyId);
 		const sent = await sendUnlessHeld(
 			agency,
 			{ operationId, to, body: text },
-			{ deadlineMs },
+			{ deadline },
 		);
 		return answer(sent.status, sent.body);
 	} catch (error) {

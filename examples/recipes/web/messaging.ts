@@ -15,7 +15,7 @@ export function createMessaging(
 		baseUrl: process.env.MESSAGING_BASE_URL,
 		apiKey: process.env.MESSAGING_API_KEY,
 		// A send and the read before it take less than the time-out of your proxy
-		deadlineMs: 20_000,
+		deadline: 20_000,
 		onAttempt: (attempt) =>
 			log({ requestId: requestId.getStore(), ...attempt }),
 	});

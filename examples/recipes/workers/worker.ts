@@ -32,11 +32,11 @@ export default {
 			body,
 		} = (await request.json()) as Text;
 		// waitUntil lasts for 30 seconds after the visitor has left
-		const deadlineMs = 25_000;
+		const deadline = 25_000;
 		const sending = sendUnlessHeld(
 			client.agency(agencyId),
 			{ operationId, to, body },
-			{ deadlineMs },
+			{ deadline },
 		).then(
 			(sent) => Response.json(sent.body, { status: sent.status }),
 			(error) => failed(error, operationId),

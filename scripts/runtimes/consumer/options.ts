@@ -44,7 +44,7 @@ export async function tryOptions({ controls, baseUrl, apiKey, ...place }: Place,
 			return new Response(JSON.stringify(newer), { status: 200, headers });
 		},
 		timeoutMs: 10_000,
-		deadlineMs: 20_000,
+		deadline: 20_000,
 		retry: { attempts: 2, baseDelayMs: 10, maxDelayMs: 20, budget: 50 },
 		logger: {
 			debug: (line) => lines.push(`debug ${line}`),
@@ -68,8 +68,7 @@ export async function tryOptions({ controls, baseUrl, apiKey, ...place }: Place,
 	const call: Every<CallOptions> = {
 		signal: new AbortController().signal,
 		timeoutMs: 5_000,
-		deadlineMs: 10_000,
-		deadlineAt: new Date(Date.now() + 10_000),
+		deadline: 10_000,
 		keyScope: {},
 		retry: { attempts: 3 },
 		headers: { "x-request-source": "nightly job" },

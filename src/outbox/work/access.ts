@@ -50,7 +50,7 @@ export function createAccess(client: Client, store: Pick<OutboxStore, "agencies"
 
 	async function ask(): Promise<Known | undefined> {
 		try {
-			const { agencies, scopes } = await client.me.get({ retry: false, deadlineMs: askingMs });
+			const { agencies, scopes } = await client.me.get({ retry: false, deadline: askingMs });
 			const linked = new Set(agencies.map(({ id }) => id));
 			const own = await store.agencies();
 			// A single one that is not linked says nothing of the key.

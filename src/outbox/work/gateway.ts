@@ -46,7 +46,7 @@ export function createGateway(client: Client, pauses: Pauses, now: () => number)
 	/** Asks once for all texts that meet the refusal at the same time. */
 	function ask(): Promise<PartnerError | undefined> {
 		asking ??= client.me
-			.get({ retry: false, deadlineMs: askingMs })
+			.get({ retry: false, deadline: askingMs })
 			.then(
 				() => undefined,
 				(thrown: unknown) => failureOf(thrown, "me.get"),

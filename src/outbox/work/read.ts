@@ -38,7 +38,7 @@ export async function readFor(
 		const found = await readConversation(client.agency(text.agencyId), text.to, from, {
 			clock: now,
 			knownAt,
-			deadlineMs: readingMs,
+			deadline: readingMs,
 			signal,
 			keyScope,
 			onRead,

@@ -113,9 +113,9 @@ export async function request(
 	if (leftMs < 1 || beginMs < 1 || isLate || signal?.aborted) return readFirst(backoffMs(failures), failures + 1);
 	// The client looks at the clock again right before it writes, because the process can be stopped here too. Its own retries are
 	// off, because only a reading knows what they would replace. `enqueue` has checked the number.
-	const deadlineAt = new Date(startedDate + longestMs);
+	const deadline = new Date(Math.min(startedDate + longestMs, Date.now() + Math.ceil(leftMs)));
 	const beginBy = new Date(Date.now() + beginMs);
-	const limits = { retry: false, deadlineMs: Math.ceil(leftMs), deadlineAt, beginBy } as const;
+	const limits = { retry: false, deadline, beginBy } as const;
 	const call = { ...limits, keyScope: context.keyScope, allowUnlistedNumber: true };
 	const result = await options.client
 		.agency(text.agencyId)

@@ -41,11 +41,7 @@ const noGuard: Change = [memory, "if (lease && !queue) return false;", ""];
 const noLease: Change = [memory, "leasedUntil > clock()", "false"];
 const oneToken: Change = [memory, "token: crypto.randomUUID()", 'token: "ours"'];
 const noCheck: Change = [send, "leftMs < 1 || beginMs < 1 ||", ""];
-const noDeadline: Change = [
-	send,
-	"retry: false, deadlineMs: Math.ceil(leftMs), deadlineAt,",
-	"retry: false, deadlineMs: Math.ceil(leftMs),",
-];
+const noDeadline: Change = [send, "retry: false, deadline,", "retry: false, deadline: Math.ceil(leftMs),"];
 
 const stopped = { ...two, interrupts: 2 };
 /** One worker has read the conversation, and is about to store that its request begins. */

@@ -55,8 +55,7 @@ const newProgress: Progress = {
 
 /** The limits of a call. */
 interface Call {
-	deadlineMs: number;
-	deadlineAt?: Date;
+	deadline: number | Date;
 }
 
 interface Answer {
@@ -414,15 +413,16 @@ export class World {
 					.digest("base64");
 			return conversation(this.#bounds.window, noon + this.#now, messages, queue);
 		};
-		const send = async ({ body }: { body: string }, { deadlineMs, deadlineAt }: Call): Promise<Answer> => {
+		const send = async ({ body }: { body: string }, { deadline }: Call): Promise<Answer> => {
 			if (!worker) throw new Error("A caller sends nothing.");
 			// A process may be stopped before the client measures how long a call takes. That its clock is set back too in the same
 			// moment is beyond any check.
 			const isMeasured = this.#bounds.clockStepMs !== undefined;
+			const deadlineMs = typeof deadline === "number" ? deadline : deadline.getTime() - Date.now();
 			const until = isMeasured ? this.#now + deadlineMs : Number.POSITIVE_INFINITY;
 			await this.#stand(worker, "write");
 			worker.memory += ` ${this.#now}`;
-			if (this.#now >= until || (deadlineAt && Date.now() >= deadlineAt.getTime())) {
+			if (this.#now >= until || (typeof deadline !== "number" && Date.now() >= deadline.getTime())) {
 				const facts = { operation: "messages.send", attempts: 0, outcome: "not_sent" } as const;
 				return { ok: false, error: new PartnerTimeoutError("too late", facts) };
 			}
