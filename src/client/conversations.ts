@@ -14,7 +14,7 @@ import { type CallOptions, checkOptions, optionSchemas } from "./client-options.
 import type { OperationError } from "./errors.ts";
 import { createLookup, type Lookup, type PhoneInput, type PhoneInputs } from "./lookup.ts";
 import { createPaginated, type IterationOptions, notBegun, type PageOptions, type Paginated } from "./pagination.ts";
-import type { Reply, Transport } from "./transport.ts";
+import { parameters, type Reply, type Transport } from "./transport.ts";
 
 /** Options of `conversations.list`. */
 export interface ListOptions extends IterationOptions {
@@ -90,8 +90,8 @@ export function readConversation(
 	const { agencyId } = plan;
 	return run(plan, call, (init) =>
 		api.GET("/agencies/{agencyId}/conversations/{phone}", {
-			params: { path: { agencyId, phone }, query: defined({ pageSize, cursor }) },
 			...init,
+			params: parameters({ agencyId, phone }, defined({ pageSize, cursor })),
 		}),
 	);
 }
@@ -115,8 +115,8 @@ export function createConversations(
 					request: (call, options, { pageSize, cursor }) =>
 						run(call, options, (init) =>
 							api.GET("/agencies/{agencyId}/conversations", {
-								params: { path: { agencyId }, query: defined({ search: search || undefined, pageSize, cursor }) },
 								...init,
+								params: parameters({ agencyId }, defined({ search: search || undefined, pageSize, cursor })),
 							}),
 						),
 				};
@@ -135,8 +135,8 @@ export function createConversations(
 					request: (call, options, { pageSize, cursor }) =>
 						run(call, options, (init) =>
 							api.GET("/agencies/{agencyId}/conversations/{phone}/messages", {
-								params: { path: { agencyId, phone: number }, query: defined({ pageSize, cursor }) },
 								...init,
+								params: parameters({ agencyId, phone: number }, defined({ pageSize, cursor })),
 							}),
 						),
 				};
@@ -162,9 +162,9 @@ export function createConversations(
 					ask: (asked, numbers) =>
 						run(asked, call, (init) =>
 							api.POST("/agencies/{agencyId}/conversations/lookup", {
-								params: { path: { agencyId } },
-								body: { phoneNumbers: numbers },
 								...init,
+								params: parameters({ agencyId }),
+								body: { phoneNumbers: numbers },
 							}),
 						),
 				};

@@ -60,6 +60,32 @@ function keepInScope<Data>({ keyScope }: CallState<Data>, ask: KeyFunction, key:
 	scopes.set(ask, keys.set(keyScope, key));
 }
 
+/**
+ * The header of a key, which makes its value when it is read: `fetch` may throw while this package's frames have the headers in a
+ * variable. It can be written too, as a `fetch` of the caller may do. Made once for each key, because objects with the same
+ * accessor share a shape, and V8 makes such an object fast.
+ */
+export function authorizationOf(key: Secret<string>): PropertyDescriptor {
+	const known = headersOfKeys.get(key);
+	if (known) return known;
+	const made = hidden(new Secret(`Bearer ${key.reveal()}`));
+	headersOfKeys.set(key, made);
+	return made;
+}
+
+const headersOfKeys = new WeakMap<Secret<string>, PropertyDescriptor>();
+
+function hidden(header: Secret<string>): PropertyDescriptor {
+	return {
+		get: () => header.reveal(),
+		set(value: string) {
+			Object.defineProperty(this, "authorization", hidden(new Secret(value)));
+		},
+		enumerable: true,
+		configurable: true,
+	};
+}
+
 async function askForKey<Data>(call: CallState<Data>, ask: KeyFunction): Promise<Secret<string>> {
 	let key: Secret<unknown> | undefined;
 	let failure: Error | undefined;

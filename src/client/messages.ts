@@ -17,7 +17,7 @@ import {
 	withProgress,
 } from "./errors.ts";
 import type { ReuseGuard } from "./operation-id.ts";
-import type { Reply, Transport } from "./transport.ts";
+import { parameters, type Reply, type Transport } from "./transport.ts";
 
 /** A plain-text message to a contact. */
 export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
@@ -174,10 +174,10 @@ export function createMessages(transport: Transport, settings: MessagesOptions):
 		const post = (at: CallPlan<SendMessageResult>) =>
 			run(at, call, (init) =>
 				api.POST("/agencies/{agencyId}/messages", {
-					params: { path: { agencyId } },
+					...init,
+					params: parameters({ agencyId }),
 					body,
 					bodySerializer: () => json,
-					...init,
 				}),
 			);
 		let readAttempts = 0;

@@ -111,8 +111,8 @@ export function createSendRequest({ api, run }: Transport, baseUrl: string, isLi
 				isRead ? call : { ...call, retry: false },
 				(init) =>
 					anyApi.request(method, search ? `${target}?${search}` : target, {
-						body: json,
 						...init,
+						body: json,
 						bodySerializer: () => json,
 					}),
 			);

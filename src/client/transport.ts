@@ -1,4 +1,4 @@
-import createFetchClient, { type Client as Api } from "openapi-fetch";
+import createFetchClient, { type Client as Api, type RequestOptions } from "openapi-fetch";
 import pRetry, { type Options as RetryLoop } from "p-retry";
 import type { paths } from "../../generated/openapi.ts";
 import { sleep } from "../shared/sleep.ts";
@@ -17,7 +17,7 @@ import {
 import { type ExchangeAnswer, type ExchangeFault, type ExchangeHead, noResponse } from "./exchange.ts";
 import { factsOf } from "./facts.ts";
 import { isOfService } from "./gateway.ts";
-import { hasNewKey, readKey } from "./key.ts";
+import { authorizationOf, hasNewKey, readKey } from "./key.ts";
 import { Limit, longestGraceMs } from "./limit.ts";
 import { lostConnection, shownFacts } from "./network-fault.ts";
 import { correlationIdOf, repeatsRequest } from "./redact.ts";
@@ -37,11 +37,29 @@ export interface Reply<Data> {
 	correlationId: () => string | undefined;
 }
 
-/** What openapi-fetch takes for one attempt. */
+/** What openapi-fetch takes for one attempt. A request begins with a copy of it. */
 type Init = {
 	fetch: (request: Request) => Promise<Response>;
 	method: string;
 };
+
+/**
+ * The rest of what openapi-fetch reads. With all of it in place, it finds nothing that a library has added to
+ * `Object.prototype`, and a copy gains no field, which would be slow in Node 20.
+ */
+type WholeInit = Init & { params: object } & Record<
+		Exclude<keyof RequestOptions<unknown> | "Request", keyof Init | "params">,
+		undefined
+	>;
+
+/** The parameters of a request, each of them in place for the same reason. */
+export function parameters<Path>(path: Path): { path: Path };
+export function parameters<Path, Query>(path: Path, query: Query): { path: Path; query: Query };
+export function parameters(path: unknown, query?: unknown): object {
+	return { path, query, header: undefined };
+}
+
+const noParameters = parameters(undefined);
 
 /** Makes one request of `api`. Only the status says whether it succeeded: `error` is falsy for an empty 500. */
 export type RequestOnce = (init: Init) => Promise<{ data?: unknown; error?: unknown }>;
@@ -84,23 +102,6 @@ const emptyPlan = (): Record<Exclude<keyof CallPlan<unknown>, "operation">, unde
 	abandon: undefined,
 });
 
-/** The same for what openapi-fetch reads of its own options, of a request and of the parameters of one. */
-const emptyInit = (): Record<string, unknown> => ({
-	headers: undefined,
-	bodySerializer: undefined,
-	pathSerializer: undefined,
-	baseUrl: undefined,
-	querySerializer: undefined,
-	Request: undefined,
-	parseAs: undefined,
-	middleware: undefined,
-	body: undefined,
-	fetch: undefined,
-	method: undefined,
-	params: undefined,
-});
-const emptyParams = (): object => ({ path: undefined, query: undefined, header: undefined });
-
 function createApi(baseUrl: string): Api<paths> {
 	const fixed = { baseUrl, querySerializer, Request: PlainRequest };
 	const options: object = {
@@ -111,19 +112,7 @@ function createApi(baseUrl: string): Api<paths> {
 		requestInitExt: undefined,
 		...fixed,
 	};
-	const api = createFetchClient<paths>(options);
-	return { ...api, GET: ownOnly(api.GET), POST: ownOnly(api.POST), request: ownOnly(api.request) };
-}
-
-/** Makes a method of openapi-fetch read own fields only. Its last parameter is the request. */
-function ownOnly<Method>(method: Method): Method {
-	const send = method as (...given: unknown[]) => unknown;
-	const sendOwn = (...given: unknown[]): unknown => {
-		const init = Object.assign(emptyInit(), given.pop());
-		init.params = Object.assign(emptyParams(), init.params);
-		return send(...given, init);
-	};
-	return sendOwn as Method;
+	return createFetchClient<paths>(options);
 }
 
 export function createTransport(client: ClientState): Transport {
@@ -218,10 +207,19 @@ async function attempt<Data>(call: CallState<Data>, number: number, request: Req
 	// A blocked event loop can stretch the wait before a retry. Send nothing that has no time left for a response.
 	if (leftMs(call) <= (call.lastError ? roomMs(call) / 2 : 0))
 		throw timedOut(call, "not_sent", "complete answer", true);
-	const init: Init = {
+	const init: WholeInit = {
 		fetch: (plain) => sendOnce(call, plain as unknown as PlainRequest),
-		// Here only for speed: openapi-fetch copies this object and sets it. In Node 20 a copy that gains a field is slow.
 		method: call.route.method,
+		headers: undefined,
+		bodySerializer: undefined,
+		pathSerializer: undefined,
+		baseUrl: undefined,
+		querySerializer: undefined,
+		Request: undefined,
+		parseAs: undefined,
+		middleware: undefined,
+		body: undefined,
+		params: noParameters,
 	};
 	const answer = await request(init).then(
 		(read) => new Secret(read),
@@ -264,10 +262,8 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 		call.attempts++;
 		call.keys.push(key);
 		// Merged here and not by openapi-fetch, whose `Headers` would have to be read again.
-		const headers = withKey(
-			{ ...call.headers, ...(body !== undefined && { "content-type": "application/json" }) },
-			key,
-		);
+		const headers = { ...call.headers, ...(body !== undefined && { "content-type": "application/json" }) };
+		Object.defineProperty(headers, "authorization", authorizationOf(key));
 		const noStore = !plan.isWrite;
 		const request = { method, url, headers, body, noStore, once: !noStore && plan.operationId === undefined };
 		const control = { maxBytes, signal: limit.signal, check: () => limit.check(longestGraceMs) };
@@ -330,22 +326,6 @@ function endOf<Data>(
 		return new Interruption(failure.outcome === "unknown" ? failure : fault, failure);
 	}
 	return lostConnection(fault, connected, call);
-}
-
-/**
- * Headers with that of the key, whose value is made when it is read: `fetch` may throw while this package's frames have them in a
- * variable. It can be written too, as a `fetch` of the caller may do.
- */
-function withKey(headers: Record<string, string>, key: Secret<string>): Record<string, string> {
-	let current = new Secret(`Bearer ${key.reveal()}`);
-	return Object.defineProperty(headers, "authorization", {
-		get: () => current.reveal(),
-		set: (value: string) => {
-			current = new Secret(value);
-		},
-		enumerable: true,
-		configurable: true,
-	});
 }
 
 /** Whether an exchange of the caller gave what it should. */
