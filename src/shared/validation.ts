@@ -16,6 +16,14 @@ export function rule<T>(
 	return z.custom<T>(test, { error: ({ input }) => (typeof words === "string" ? words : words(input)) });
 }
 
+/** One of these values. */
+export function oneOf<const Values extends readonly (string | boolean | null)[]>(
+	...values: Values
+): Schema<Values[number]> {
+	const words = values.map((value) => JSON.stringify(value)).join(" or ");
+	return rule((value) => values.some((each) => each === value), `must be ${words}`);
+}
+
 /** A field that may be absent or undefined. */
 export const optional = z.optional;
 
@@ -61,6 +69,19 @@ export function variant(field: string, schemas: Readonly<Record<string, AnySchem
 	});
 }
 
+/** A value that satisfies one schema if it is an object, and another one if it is not. */
+export function objectOr<Whole extends object, Other>(
+	whole: Schema<Whole>,
+	other: Schema<Other>,
+): Schema<Whole | Other> {
+	return checkedLater<Whole | Other>().check(({ value, issues }) => {
+		const { error } = z.safeParse<AnySchema>(typeof value === "object" ? whole : other, value);
+		if (!error) return;
+		const { path, words } = problemIn(error.issues, []);
+		issues.push({ code: "custom", path, message: words, input: value });
+	});
+}
+
 /** A value that may be `false` too. */
 export function orFalse<S extends z.ZodMiniType>(schema: S): z.ZodMiniUnion<readonly [z.ZodMiniLiteral<false>, S]> {
 	return z.union([z.literal(false), schema]);
@@ -75,6 +96,15 @@ export function object<Shape extends z.core.$ZodShape>(
 		error: ({ input }) => fieldsProblem(input, names) ?? "",
 	});
 	return z.pipe(known.check(overwrite((value) => ownFields(value, names))), z.object(shape) as never);
+}
+
+/** A schema for each field of `Whole`: the compiler finds one that is missing or has another type. */
+export type FieldsOf<Whole> = { readonly [Field in keyof Whole]-?: Schema<Whole[Field]> };
+
+/** An object of the fields of `Whole` and no others. */
+export function fieldsOf<Whole extends object>(schemas: FieldsOf<Whole>): Schema<Whole> {
+	// What zod infers from a mapped type is not `Whole` to the compiler.
+	return object(schemas) as Schema<object> as Schema<Whole>;
 }
 
 /**
@@ -169,6 +199,11 @@ export const text: z.ZodMiniString = /* @__PURE__ */ z.string("must be a string"
 );
 
 export const flag: z.ZodMiniBoolean = /* @__PURE__ */ z.boolean("must be true or false");
+
+/** A value whose check needs more than the value itself, and comes later. */
+export function checkedLater<T>(): Schema<T> {
+	return z.custom<T>();
+}
 
 /** Any value. */
 export const anything: z.ZodMiniUnknown = /* @__PURE__ */ z.unknown();

@@ -1,6 +1,7 @@
 import type { AgencyClient } from "messaging-conversations";
-import { ownFields } from "../shared/validation.ts";
-import { type ChangeFeed, type FeedOptions, openFeed, pollOnce, publicFeed } from "./feed.ts";
+import { fieldsOf } from "../shared/validation.ts";
+import { type ChangeFeed, type FeedOptions, feedFields, openFeed, pollOnce, publicFeed } from "./feed.ts";
+import { checkAgency, checkOptions } from "./input.ts";
 import { poll } from "./poll.ts";
 
 /** Options of {@link changes}. */
@@ -36,10 +37,13 @@ export type ChangesOptions = FeedOptions;
  * stored.set(agency.id, feed.checkpoint); // a poll without a change moves on too
  */
 export function changes(agency: AgencyClient, options: ChangesOptions): ChangeFeed {
-	const feed = openFeed("changes", agency, options, []);
-	const { signal } = ownFields(options, ["signal"]);
-	return publicFeed(feed, signal, async function* (stop, size) {
+	checkAgency("changes", agency);
+	const checked = checkOptions("changes", schema, options);
+	const feed = openFeed("changes", agency, checked);
+	return publicFeed(feed, checked.signal, async function* (stop, size) {
 		yield* pollOnce(feed, size, stop, poll);
 		for (const { error } of feed.failures) throw error;
 	});
 }
+
+const schema = fieldsOf<ChangesOptions>(feedFields);

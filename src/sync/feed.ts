@@ -1,10 +1,10 @@
 import type { AgencyClient, PartnerError } from "messaging-conversations";
 import { observerOf, type RunningPoll } from "../shared/observer.ts";
 import { onAbort } from "../shared/signals.ts";
-import { ownFields } from "../shared/validation.ts";
+import { checkedLater, type FieldsOf, oneOf, optional } from "../shared/validation.ts";
 import { encode, memoryFrom } from "./checkpoint.ts";
 import type { Statuses } from "./followed.ts";
-import { checkAgency, checkOptions, checkPhoneNumber, checkWhole, refuse, type SyncFunction } from "./input.ts";
+import { checkPhoneNumber, checkWhole, commonFields, refuse, type SyncFunction, timerMs } from "./input.ts";
 import type { Source } from "./list.ts";
 import { type Change, forget, type Memory, never } from "./memory.ts";
 import { abandoning } from "./signal.ts";
@@ -144,16 +144,17 @@ export interface Feed extends Source {
 /** The options of a feed that belong to no agency, checked. */
 export interface FeedSettings extends Omit<Feed, "agency" | "memory" | "pace"> {}
 
-/** Checks the options that all feeds have in common. */
-export function feedSettings(
-	operation: SyncFunction,
-	options: Omit<FeedOptions, "since">,
-	ownNames: readonly string[],
-): FeedSettings {
-	const own = checkOptions(operation, options, [...ownNames, "lookbackMs", "statuses"]);
-	const { lookbackMs = 120_000, concurrency = 4, statuses = false, skip, raw = false } = own;
-	checkWhole(operation, "lookbackMs", lookbackMs, 0);
-	if (![true, false, "read"].includes(statuses)) refuse(operation, "statuses", 'must be true, false or "read"');
+/** The options that all feeds have in common. */
+export const feedFields: FieldsOf<FeedOptions> = {
+	since: checkedLater(), // as a checkpoint
+	lookbackMs: optional(timerMs(0)),
+	statuses: optional(oneOf(true, false, "read")),
+	...commonFields,
+};
+
+/** The settings of a feed, with the defaults of what is not given. */
+export function feedSettings(operation: SyncFunction, options: Omit<FeedOptions, "since">): FeedSettings {
+	const { lookbackMs = 120_000, concurrency = 4, statuses = false, skip, raw = false } = options;
 	return {
 		operation,
 		lookbackMs,
@@ -172,17 +173,10 @@ export function feedSettings(
 	};
 }
 
-/** Checks the options of a feed of one agency, and reads the checkpoint. */
-export function openFeed(
-	operation: SyncFunction,
-	agency: AgencyClient,
-	options: FeedOptions,
-	ownNames: readonly string[],
-): Feed {
-	checkAgency(operation, agency);
-	const settings = feedSettings(operation, options, ["since", ...ownNames]);
-	const { since } = ownFields(options, ["since"]);
-	return { ...settings, agency, memory: memoryFrom(operation, "since", since, agency.id) };
+/** Opens the feed of one agency by its checked options, and reads the checkpoint. */
+export function openFeed(operation: SyncFunction, agency: AgencyClient, options: FeedOptions): Feed {
+	const memory = memoryFrom(operation, "since", options.since, agency.id);
+	return { ...feedSettings(operation, options), agency, memory };
 }
 
 /** Removes a contact from the memory, and from a poll that runs. */

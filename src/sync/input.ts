@@ -1,6 +1,16 @@
 import { type AgencyClient, PartnerConfigurationError, PartnerInvalidInput } from "messaging-conversations";
 import { longestTimerMs } from "../shared/sleep.ts";
-import { fieldsProblem, isAbortSignal, isWhole, ownFields } from "../shared/validation.ts";
+import {
+	abortSignal,
+	callable,
+	checkValue,
+	type FieldsOf,
+	flag,
+	isWhole,
+	optional,
+	type Schema,
+	whole,
+} from "../shared/validation.ts";
 
 /** The functions of this entry that refuse bad input. */
 export type SyncFunction = "changes" | "watch" | "watchAgencies" | "reconcile" | "fingerprintOf" | "forget" | "batches";
@@ -30,39 +40,31 @@ const isWord = (value: unknown): value is string =>
 	typeof value === "string" && /^\w{1,64}$/.test(value) && !/\d{6}/.test(value);
 
 /** The options that all of them take. */
-interface CommonOptions {
+export interface CommonOptions {
 	concurrency?: number | undefined;
 	skip?: ((phoneNumber: string) => boolean | Promise<boolean>) | undefined;
 	raw?: boolean | undefined;
 	signal?: AbortSignal | undefined;
 }
 
-const commonNames = ["concurrency", "skip", "raw", "signal"];
+export const commonFields: FieldsOf<CommonOptions> = {
+	concurrency: optional(whole(1, 100)),
+	skip: optional(callable<CommonOptions["skip"]>()),
+	raw: optional(flag),
+	signal: optional(abortSignal),
+};
+
+/** A length of time, which may be nothing where `min` is 0. */
+export const timerMs = (min: 0 | 1): Schema<number> => whole(min, longestTimerMs);
 
 /** Throws unless it is an agency of a client. */
 export function checkAgency(operation: SyncFunction, agency: AgencyClient): void {
 	if (!agency?.conversations) refuse(operation, "agency", "must be client.agency(id)");
 }
 
-/**
- * Checks the options that all of them take. No option may have a name outside these and `ownNames`.
- *
- * @returns the options, without what a library has added to `Object.prototype`
- */
-export function checkOptions<Options extends CommonOptions>(
-	operation: SyncFunction,
-	options: Options,
-	ownNames: readonly string[],
-): Options {
-	const problem = fieldsProblem(options, [...ownNames, ...commonNames]);
-	if (problem !== undefined) refuse(operation, "options", problem);
-	const own = ownFields(options, [...ownNames, ...commonNames]);
-	const { concurrency = 1, skip, raw = false, signal } = own;
-	checkWhole(operation, "concurrency", concurrency, 1, 100);
-	if (skip !== undefined) checkFunction(operation, "skip", skip);
-	if (typeof raw !== "boolean") refuse(operation, "raw", "must be true or false");
-	if (signal !== undefined && !isAbortSignal(signal)) refuse(operation, "signal", "must be an AbortSignal");
-	return own;
+/** A copy of the options that has each field of the schema, or an error that names the field. */
+export function checkOptions<Options>(operation: SyncFunction, schema: Schema<Options>, options: unknown): Options {
+	return checkValue(schema, options, "options", (field, rule) => new PartnerInvalidInput({ field, rule, operation }));
 }
 
 /** A number in the form in which the feed delivers it. */
@@ -84,13 +86,8 @@ export function pausesFrom(
 ): Pauses {
 	const { maxMs = Math.max(defaults.maxMs, given.minMs ?? 0) } = given;
 	const { minMs = Math.min(defaults.minMs, maxMs) } = given;
-	checkWhole(operation, given.minMs === undefined ? "maxMs" : "minMs", minMs, 1);
 	checkWhole(operation, "maxMs", maxMs, minMs);
 	return { minMs, maxMs };
-}
-
-export function checkFunction(operation: SyncFunction, field: string, value: unknown): void {
-	if (typeof value !== "function") refuse(operation, field, "must be a function");
 }
 
 export function checkWhole(

@@ -1,7 +1,8 @@
 import type { AgencyClient, ConversationDetail, Message, PartnerError } from "messaging-conversations";
+import { fieldsOf, rule } from "../shared/validation.ts";
 import type { ReadOptions } from "./feed.ts";
 import { fingerprintOf, totalIn } from "./fingerprint.ts";
-import { checkAgency, checkOptions, refuse } from "./input.ts";
+import { checkAgency, checkOptions, commonFields, refuse } from "./input.ts";
 import { emptyListing, list, type Source } from "./list.ts";
 import { never } from "./memory.ts";
 import { isSkipped, mostInARow, reads } from "./read.ts";
@@ -63,16 +64,21 @@ export interface Reconciled {
  */
 export function reconcile(agency: AgencyClient, options: ReconcileOptions): AsyncIterable<Reconciled> {
 	checkAgency("reconcile", agency);
-	const own = checkOptions("reconcile", options, ["stored"]);
-	const { stored, concurrency = 4, skip, raw = false, signal } = own;
-	if (Object(stored) !== stored || !(Symbol.asyncIterator in stored || Symbol.iterator in stored))
-		refuse("reconcile", "stored", "must be iterable");
+	const { stored, concurrency = 4, skip, raw = false, signal } = checkOptions("reconcile", schema, options);
 	const operation = "reconcile";
 	const source = { operation, agency, concurrency, skip, raw, lookbackMs, isLong: false } as const;
 	return {
 		[Symbol.asyncIterator]: () => abandoning(signal, (own) => compare({ ...source, signal: own }, stored)),
 	};
 }
+
+const isIterable = (value: unknown): boolean =>
+	typeof value === "object" && value !== null && (Symbol.asyncIterator in value || Symbol.iterator in value);
+
+const schema = fieldsOf<ReconcileOptions>({
+	stored: rule<ReconcileOptions["stored"]>(isIterable, "must be iterable"),
+	...commonFields,
+});
 
 interface Held {
 	fingerprint: string | null | undefined;

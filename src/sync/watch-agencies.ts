@@ -1,13 +1,13 @@
 import type { Client } from "messaging-conversations";
 import { onAbort } from "../shared/signals.ts";
-import { fieldsProblem, ownFields } from "../shared/validation.ts";
+import { callable, fieldsOf, optional, rule, whole } from "../shared/validation.ts";
 import type { AgencyChange, WatchAgenciesOptions } from "./agencies.ts";
 import type { AgencyLoop } from "./agency-loop.ts";
 import { createAlerts } from "./alerts.ts";
 import { openBudget } from "./budget.ts";
-import { feedSettings } from "./feed.ts";
+import { feedFields, feedSettings } from "./feed.ts";
 import { hash } from "./fingerprint.ts";
-import { checkFunction, checkPhoneNumber, checkWhole, pausesFrom, refuse } from "./input.ts";
+import { checkOptions, checkPhoneNumber, checkWhole, pausesFrom, refuse, timerMs } from "./input.ts";
 import { followLinked } from "./linked-agencies.ts";
 import { abandoning } from "./signal.ts";
 
@@ -172,24 +172,12 @@ async function* yielded<Tx>(
 /** The options with their defaults. Throws `PartnerInvalidInput`. */
 function checked<Tx>(options: WatchAgenciesOptions<Tx>) {
 	const operation = "watchAgencies";
-	const feed = feedSettings(operation, options, ownNames);
-	const own = ownFields(options, [...ownNames, "signal"]);
-	const { load, save, lease, onPoll = () => {}, onError = () => {}, signal, since = "beginning", partition } = own;
-	const { requestsPerSecond = 5, discoverMs = 60_000 } = own;
-	const { minMs, maxMs } = pausesFrom(operation, own, { minMs: 10_000, maxMs: 100_000 });
-	for (const [name, value] of Object.entries({ load, save, lease, onPoll, onError }))
-		if (value !== undefined || name === "load") checkFunction(operation, name, value);
-	if (!["now", "beginning"].includes(since))
-		refuse(operation, "since", 'must be "now" or "beginning". Checkpoints come from load');
-	if (typeof requestsPerSecond !== "number" || !(requestsPerSecond >= 0.01 && requestsPerSecond <= 10_000))
-		refuse(operation, "requestsPerSecond", "must be a number from 0.01 to 10000");
-	checkWhole(operation, "discoverMs", discoverMs, 1);
-	if (partition !== undefined) {
-		const problem = fieldsProblem(partition, ["index", "of"]);
-		if (problem !== undefined) refuse(operation, "partition", problem);
-		checkWhole(operation, "partition.of", partition.of, 1, 10_000);
-		checkWhole(operation, "partition.index", partition.index, 0, partition.of - 1);
-	}
+	const given = checkOptions(operation, schema, options);
+	const feed = feedSettings(operation, given);
+	const { load, save, lease, onPoll = () => {}, onError = () => {}, signal, since = "beginning", partition } = given;
+	const { requestsPerSecond = 5, discoverMs = 60_000 } = given;
+	const { minMs, maxMs } = pausesFrom(operation, given, { minMs: 10_000, maxMs: 100_000 });
+	if (partition) checkWhole(operation, "partition.index", partition.index, 0, partition.of - 1);
 	const { index, of } = partition ?? { index: 0, of: 1 };
 	const isOurs = (agencyId: string): boolean => Number.parseInt(hash(agencyId)[1] ?? "", 36) % of === index;
 	return {
@@ -209,16 +197,25 @@ function checked<Tx>(options: WatchAgenciesOptions<Tx>) {
 	};
 }
 
-const ownNames = [
-	"load",
-	"save",
-	"lease",
-	"since",
-	"requestsPerSecond",
-	"minMs",
-	"maxMs",
-	"discoverMs",
-	"partition",
-	"onPoll",
-	"onError",
-] as const;
+const { since: _, ...fields } = feedFields;
+const isRate = (value: unknown): boolean => typeof value === "number" && value >= 0.01 && value <= 10_000;
+
+const schema = fieldsOf<WatchAgenciesOptions>({
+	...fields,
+	load: callable<WatchAgenciesOptions["load"]>(),
+	save: optional(callable<WatchAgenciesOptions["save"]>()),
+	lease: optional(callable<WatchAgenciesOptions["lease"]>()),
+	since: optional(
+		rule<"now" | "beginning">(
+			(value) => value === "now" || value === "beginning",
+			'must be "now" or "beginning". Checkpoints come from load',
+		),
+	),
+	requestsPerSecond: optional(rule<number>(isRate, "must be a number from 0.01 to 10000")),
+	minMs: optional(timerMs(1)),
+	maxMs: optional(timerMs(1)),
+	discoverMs: optional(timerMs(1)),
+	partition: optional(fieldsOf<{ index: number; of: number }>({ index: whole(0, 9_999), of: whole(1, 10_000) })),
+	onPoll: optional(callable<WatchAgenciesOptions["onPoll"]>()),
+	onError: optional(callable<WatchAgenciesOptions["onError"]>()),
+});

@@ -1,10 +1,10 @@
 import type { AgencyClient, PartnerError } from "messaging-conversations";
 import { sleep } from "../shared/sleep.ts";
-import { ownFields } from "../shared/validation.ts";
+import { callable, fieldsOf, optional } from "../shared/validation.ts";
 import { createAlerts } from "./alerts.ts";
-import { type ChangeFeed, type FeedOptions, openFeed, pollOnce, publicFeed } from "./feed.ts";
+import { type ChangeFeed, type FeedOptions, feedFields, openFeed, pollOnce, publicFeed } from "./feed.ts";
 import { nextDueAt } from "./followed.ts";
-import { checkFunction, pausesFrom } from "./input.ts";
+import { checkAgency, checkOptions, pausesFrom, timerMs } from "./input.ts";
 import { type Change, never } from "./memory.ts";
 import { poll, pollStatuses } from "./poll.ts";
 
@@ -63,11 +63,11 @@ const longestRetryAfterMs = 3_600_000;
  * }
  */
 export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
-	const feed = openFeed("watch", agency, options, ["minMs", "maxMs", "onError"]);
-	const own = ownFields(options, ["minMs", "maxMs", "onError", "signal"]);
-	const { onError = () => {}, signal } = own;
-	const { minMs, maxMs } = pausesFrom("watch", own, { minMs: 15_000, maxMs: 300_000 });
-	checkFunction("watch", "onError", onError);
+	checkAgency("watch", agency);
+	const checked = checkOptions("watch", schema, options);
+	const { onError = () => {}, signal } = checked;
+	const { minMs, maxMs } = pausesFrom("watch", checked, { minMs: 15_000, maxMs: 300_000 });
+	const feed = openFeed("watch", agency, checked);
 	/** Ends the pause that comes or is under way, so that the next poll begins at once. */
 	let nudged = new AbortController();
 
@@ -122,3 +122,10 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 
 	return Object.assign(publicFeed(feed, signal, polls), { nudge: () => nudged.abort() });
 }
+
+const schema = fieldsOf<WatchOptions>({
+	...feedFields,
+	minMs: optional(timerMs(1)),
+	maxMs: optional(timerMs(1)),
+	onError: optional(callable<WatchOptions["onError"]>()),
+});
