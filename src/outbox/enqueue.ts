@@ -9,8 +9,19 @@ import {
 	toE164,
 } from "messaging-conversations";
 import { isUuid } from "../shared/uuid.ts";
-import { storableText } from "../shared/validation.ts";
-import { fields, moment, object, refuse, text } from "./input.ts";
+import {
+	checkedLater,
+	fieldsOf,
+	objectOr,
+	oneOf,
+	optional,
+	orNull,
+	refine,
+	rule,
+	storableText,
+	text,
+} from "../shared/validation.ts";
+import { check, moment, refuse, time } from "./input.ts";
 import { type OnHeld, orderOf, type Purpose, priorityOf, purposeOf, purposes } from "./policy/purpose.ts";
 import type { OutboxStatus } from "./status.ts";
 import type { Superseded } from "./store.ts";
@@ -116,79 +127,64 @@ export interface ObservedChange {
 	messages?: readonly Message[] | undefined;
 }
 
-/** The compiler finds a field that is missing here. */
-const fieldsOfText = Object.keys({
-	id: true,
-	agencyId: true,
-	to: true,
-	body: true,
-	consentLanguage: true,
-	subaccountId: true,
-	notBefore: true,
-	notAfter: true,
-	purpose: true,
-	priority: true,
-	onHeld: true,
-	whenClosed: true,
-	supersedes: true,
-	meta: true,
-} satisfies Record<keyof EnqueuedText, true>);
+/** What one statement takes on every database. */
+const mostTexts = 1_000;
+const mostPriority = 1_000_000;
+const longest = 255;
+const longestMeta = 4_096;
+
+/** No database takes a longer one into an index. */
+const short = text.check(refine((value) => String(value).length <= longest, `must have at most ${longest} characters`));
+const isPriority = (value: unknown): boolean => Number.isInteger(value) && Math.abs(Number(value)) <= mostPriority;
+
+const schema = fieldsOf<EnqueuedText>({
+	id: short,
+	agencyId: checkedLater(), // by the client, which knows what an agency id is
+	to: checkedLater(), // in the country of the outbox
+	body: text,
+	consentLanguage: optional(short),
+	subaccountId: optional(orNull(rule<string>(isUuid, "must be a UUID or null"))),
+	notBefore: optional(time),
+	notAfter: optional(time),
+	purpose: optional(oneOf(...purposes)),
+	priority: optional(rule<number>(isPriority, `must be a whole number from -${mostPriority} to ${mostPriority}`)),
+	onHeld: optional(oneOf("wait", "send_if_open", "replace")),
+	whenClosed: optional(oneOf("ask", "skip")),
+	supersedes: optional(objectOr(fieldsOf<Superseded>({ id: short, agencyId: short }), short)),
+	meta: checkedLater(), // by JSON.stringify
+});
 
 /** A text as it is stored: its number in E.164, every field checked. */
-export function checkedText(given: EnqueuedText, client: Client, numbers: ToE164Options, createdAt: number): NewText {
-	object("text", given, "enqueue");
-	fields("text", given, "enqueue", ...fieldsOfText);
-	const { id, agencyId, to, body, consentLanguage, subaccountId = null, notBefore, notAfter, priority = 0 } = given;
+export function checkedText(text: EnqueuedText, client: Client, numbers: ToE164Options, createdAt: number): NewText {
+	const given = check(schema, "text", text, "enqueue");
+	const { id, to, body, consentLanguage = null, subaccountId = null, priority = 0 } = given;
 	const { purpose = "notice", onHeld, whenClosed, supersedes, meta } = given;
-	oneOf("purpose", purpose, purposes);
-	oneOf("onHeld", onHeld ?? "wait", ["wait", "send_if_open", "replace"]);
-	oneOf("whenClosed", whenClosed ?? "ask", ["ask", "skip"]);
-	if (subaccountId !== null && !isUuid(subaccountId)) refuse("subaccountId", "must be a UUID or null", "enqueue");
-	if (!Number.isInteger(priority) || Math.abs(priority) > mostPriority)
-		refuse("priority", `must be a whole number from -${mostPriority} to ${mostPriority}`, "enqueue");
-	const times = {
-		notBefore: notBefore === undefined ? null : moment("notBefore", notBefore, "enqueue"),
-		notAfter: notAfter === undefined ? null : moment("notAfter", notAfter, "enqueue"),
-	};
-	if (times.notAfter !== null && times.notAfter < (times.notBefore ?? 0))
-		refuse("notAfter", "must not be before notBefore", "enqueue");
-	// No database takes a longer one into an index.
-	const short = (field: string, value: unknown): string => {
-		const checked = text(field, value, "enqueue");
-		return checked.length > longest ? refuse(field, `must have at most ${longest} characters`, "enqueue") : checked;
-	};
-	const owner = short("agencyId", client.agency(agencyId).id);
-	const superseded: Partial<Superseded> = supersedes === undefined ? {} : supersededIn(supersedes, short);
+	const [notBefore = null, notAfter = null] = (["notBefore", "notAfter"] as const).map((field) =>
+		given[field] === undefined ? null : moment(field, given[field], "enqueue"),
+	);
+	if (notAfter !== null && notAfter < (notBefore ?? 0)) refuse("notAfter", "must not be before notBefore", "enqueue");
+	const agencyId = check(short, "agencyId", client.agency(given.agencyId).id, "enqueue");
+	const superseded = typeof supersedes === "object" ? supersedes : { id: supersedes, agencyId: undefined };
 	if (superseded.id === id) refuse("supersedes", "must be the id of another text", "enqueue");
 	return {
-		id: short("id", id),
-		agencyId: owner,
+		id,
+		agencyId,
 		to: numberIn(to, numbers, "enqueue"),
-		body: text("body", body, "enqueue"),
-		consentLanguage: consentLanguage === undefined ? null : short("consentLanguage", consentLanguage),
+		body,
+		consentLanguage,
 		subaccountId,
-		...times,
+		notBefore,
+		notAfter,
 		priority: orderOf(purpose, priority),
 		createdAt,
 		progress: withGiven({
 			onHeld,
 			whenClosed,
 			supersedes: superseded.id,
-			supersededAgencyId: superseded.agencyId === owner ? undefined : superseded.agencyId,
+			supersededAgencyId: superseded.agencyId === agencyId ? undefined : superseded.agencyId,
 			meta: meta === undefined ? undefined : jsonOf(meta),
 		}),
 	};
-}
-
-/** The text that is named in `supersedes`, which is an id or `{ id, agencyId }`. */
-function supersededIn(
-	given: Exclude<EnqueuedText["supersedes"], undefined>,
-	short: (field: string, value: unknown) => string,
-): Partial<Superseded> {
-	if (typeof given !== "object") return { id: short("supersedes", given) };
-	object("supersedes", given, "enqueue");
-	fields("supersedes", given, "enqueue", "id", "agencyId");
-	return { id: short("supersedes.id", given.id), agencyId: short("supersedes.agencyId", given.agencyId) };
 }
 
 /** The texts of a list. An error names its text, such as `texts[3].to`. */
@@ -218,17 +214,6 @@ function named<Result>(name: string, act: () => Result): Result {
 		const field = error.field === "text" ? name : `${name}.${error.field}`;
 		return refuse(field, error.rule, "enqueueMany");
 	}
-}
-
-/** What one statement takes on every database. */
-const mostTexts = 1_000;
-const mostPriority = 1_000_000;
-const longest = 255;
-const longestMeta = 4_096;
-
-function oneOf(field: string, value: unknown, known: readonly string[]): void {
-	if (!known.some((each) => each === value))
-		refuse(field, `must be ${known.map((each) => `"${each}"`).join(" or ")}`, "enqueue");
 }
 
 /** A copy of a value as JSON has it. */

@@ -1,12 +1,10 @@
 import { PartnerInvalidInput } from "messaging-conversations";
 import {
 	anyObject,
-	anything,
 	checkValue,
 	hasMethods,
 	isDate,
-	object as objectOf,
-	optional,
+	rule,
 	type Schema,
 	text as textRule,
 } from "../shared/validation.ts";
@@ -21,16 +19,25 @@ const zonedTime = /^(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\
 /** In March 1973. A smaller number is one of seconds, or of a field that was empty. */
 const earliestMs = 1e11;
 
-/** Milliseconds of a point in time. A text without a zone would be read in the zone of the machine. */
-export function moment(field: string, value: unknown, operation: string): number {
+/** Milliseconds of a point in time, or what is wrong with it. A text without a zone would be read in the zone of the machine. */
+function readTime(value: unknown): number | string {
 	const [, day = ""] = (typeof value === "string" && zonedTime.exec(value)) || [];
 	const isTime = day !== "" || isDate(value) || typeof value === "number";
 	const ms = Number(new Date(isTime ? (value as string | number | Date) : ""));
-	if (Number.isNaN(ms) || !isDay(day))
-		return refuse(field, "must be a time with a zone, such as 2026-01-05T09:00:00Z", operation);
-	if (ms < earliestMs)
-		return refuse(field, "must be a time in milliseconds, after 1973: multiply a time in seconds by 1000", operation);
+	if (Number.isNaN(ms) || !isDay(day)) return "must be a time with a zone, such as 2026-01-05T09:00:00Z";
+	if (ms < earliestMs) return "must be a time in milliseconds, after 1973: multiply a time in seconds by 1000";
 	return ms;
+}
+
+/** A point in time. */
+export const time: Schema<Date | string | number> = rule<Date | string | number>(
+	(value) => typeof readTime(value) === "number",
+	(value) => String(readTime(value)),
+);
+
+/** Milliseconds of a point in time. */
+export function moment(field: string, value: unknown, operation: string): number {
+	return Number(readTime(check(time, field, value, operation)));
 }
 
 /** Whether a day exists: runtimes read the 30th of February as the 2nd of March. */
@@ -39,8 +46,8 @@ function isDay(day: string): boolean {
 	return day === "" || (!Number.isNaN(midnight.getTime()) && midnight.toJSON().startsWith(day));
 }
 
-/** Throws unless the value satisfies a schema of the shared rules. */
-function check<T>(schema: Schema<T>, field: string, value: unknown, operation: string): T {
+/** A copy of a value that satisfies a schema. Otherwise it throws an error that names the field and the rule. */
+export function check<T>(schema: Schema<T>, field: string, value: unknown, operation: string): T {
 	return checkValue(
 		schema,
 		value,
@@ -56,11 +63,6 @@ export function text(field: string, value: unknown, operation: string): string {
 
 export function object(name: string, value: unknown, operation: string): asserts value is object {
 	check(anyObject, name, value, operation);
-}
-
-/** An object with no other fields than these. */
-export function fields(name: string, value: unknown, operation: string, ...known: string[]): void {
-	check(objectOf(Object.fromEntries(known.map((field) => [field, optional(anything)]))), name, value, operation);
 }
 
 /** Whether the value has methods of these names. */

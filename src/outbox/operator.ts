@@ -1,9 +1,20 @@
 /*
  * What a person asks and decides at three in the morning, in the application or at the command line. It needs no client.
  */
+
+import {
+	checkedLater,
+	fieldsOf,
+	text as notBlank,
+	oneOf,
+	optional,
+	overwrite,
+	refine,
+	type Schema,
+} from "../shared/validation.ts";
 import { type Explanation, stepsOf } from "./explain.ts";
 import { healthOf, type OutboxHealth } from "./health.ts";
-import { fields, moment, object, refuse, text as textOf } from "./input.ts";
+import { check, moment, refuse, text as textOf, time } from "./input.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { OutboxStore } from "./store.ts";
 import { stillArriving } from "./supersede.ts";
@@ -49,14 +60,28 @@ const longestReason = 200;
 const longestName = 100;
 
 /** Text on one line, without characters that steer a terminal or turn the direction of what follows. */
-function line(field: string, value: unknown, most: number, operation: string): string {
-	const checked = textOf(field, value, operation).trim();
-	if (checked === "") refuse(field, "must not be empty", operation);
-	if (checked.length > most) refuse(field, `must have at most ${most} characters`, operation);
-	if (/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u.test(checked))
-		refuse(field, "must be one line without control characters", operation);
-	return checked;
-}
+const line = (most: number): Schema<string> =>
+	notBlank.check(
+		overwrite((given) => given.trim()),
+		refine((value) => value.length <= most, `must have at most ${most} characters`),
+		refine(
+			(value) => !/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u.test(value),
+			"must be one line without control characters",
+		),
+	);
+
+const optionsOf = {
+	// The client knows agency ids.
+	suspend: fieldsOf<SuspendOptions>({
+		agencyId: checkedLater(),
+		reason: line(longestReason),
+		by: optional(line(longestName)),
+	}),
+	resume: fieldsOf<ResumeOptions>({ agencyId: checkedLater() }),
+	resolve: fieldsOf<ResolveOptions>({ by: optional(line(longestName)) }),
+	restored: fieldsOf<{ backupAt: Date | string | number }>({ backupAt: time }),
+};
+const outcomes = oneOf("sent", "not_sent");
 
 /**
  * @param agencyOf checks the id of an agency
@@ -88,19 +113,12 @@ export function createOperator(
 
 	return {
 		async suspend(given) {
-			object("options", given, "suspend");
-			fields("options", given, "suspend", "agencyId", "reason", "by");
-			const { agencyId, reason, by } = given;
-			await store.suspend({
-				agencyId: agencyId === undefined ? "" : agencyOf(agencyId),
-				reason: line("reason", reason, longestReason, "suspend"),
-				by: by === undefined ? null : line("by", by, longestName, "suspend"),
-				since: now(),
-			});
+			const { agencyId, reason, by = null } = check(optionsOf.suspend, "options", given, "suspend");
+			const who = agencyId === undefined ? "" : agencyOf(agencyId);
+			await store.suspend({ agencyId: who, reason, by, since: now() });
 		},
 		async resume(given) {
-			fields("options", given, "resume", "agencyId");
-			const { agencyId } = given;
+			const { agencyId } = check(optionsOf.resume, "options", given, "resume");
 			return store.endSuspension(agencyId === undefined ? "" : agencyOf(agencyId), now() - slackMs);
 		},
 		health: () => healthOf(store, now()),
@@ -114,9 +132,8 @@ export function createOperator(
 		},
 		async resolve(id, outcome, given = {}) {
 			const known = textOf("id", id, "resolve");
-			if (outcome !== "sent" && outcome !== "not_sent") refuse("outcome", 'must be "sent" or "not_sent"', "resolve");
-			fields("options", given, "resolve", "by");
-			const by = given.by === undefined ? undefined : line("by", given.by, longestName, "resolve");
+			check(outcomes, "outcome", outcome, "resolve");
+			const { by } = check(optionsOf.resolve, "options", given, "resolve");
 			for (;;) {
 				const row = await store.find(known);
 				if (row?.state !== "unknown") return false;
@@ -129,9 +146,8 @@ export function createOperator(
 			}
 		},
 		async restored(given) {
-			object("options", given, "restored");
-			fields("options", given, "restored", "backupAt");
-			const backupAt = moment("backupAt", given.backupAt, "restored");
+			const options = check(optionsOf.restored, "options", given, "restored");
+			const backupAt = moment("backupAt", options.backupAt, "restored");
 			if (backupAt > now()) refuse("backupAt", "must not be in the future", "restored");
 			return store.restored({ from: backupAt, to: now() });
 		},

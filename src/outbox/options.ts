@@ -6,6 +6,7 @@ import {
 	isWhole,
 	milliseconds,
 	object,
+	oneOf,
 	optional,
 	overwrite,
 	rule,
@@ -115,11 +116,6 @@ export interface OutboxOptions {
 const defaultFollowMs = [10_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000];
 const maxAgeMs = 48 * 3_600_000;
 
-const oneOf = <Value extends string>(...values: Value[]) =>
-	rule<Value>(
-		(value) => values.some((each) => each === value),
-		`must be ${values.map((each) => `"${each}"`).join(" or ")}`,
-	);
 const isAge = (value: unknown): boolean =>
 	value === Number.POSITIVE_INFINITY || isWhole(value, 1, Number.MAX_SAFE_INTEGER);
 const isReplyOption = (value: unknown): boolean => value === "wait" || value === "send" || typeof value === "function";

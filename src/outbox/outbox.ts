@@ -1,6 +1,7 @@
 import type { Message } from "messaging-conversations";
 import { phaseOf } from "../shared/delivery-phase.ts";
 import { observerOf } from "../shared/observer.ts";
+import { abortSignal, checkedLater, fieldsOf, flag, optional, whole } from "../shared/validation.ts";
 import { type Awaitable, after } from "./awaitable.ts";
 import { unmeasured } from "./clocks.ts";
 import { ifQuiet, isRestored, unsent } from "./decide.ts";
@@ -17,7 +18,7 @@ import {
 } from "./enqueue.ts";
 import type { Explanation } from "./explain.ts";
 import type { OutboxHealth } from "./health.ts";
-import { can, fields, moment, object, refuse, text } from "./input.ts";
+import { check, moment, object, refuse, text, time } from "./input.ts";
 import { isFurther } from "./match.ts";
 import { createOperator, type ResolveOptions, type ResumeOptions, type SuspendOptions } from "./operator.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
@@ -453,16 +454,12 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	}
 
 	function signalIn(given: { signal?: AbortSignal | undefined }, operation: string): AbortSignal | undefined {
-		fields("options", given, operation, "signal");
-		const { signal } = given;
-		if (signal !== undefined && !can(signal, "addEventListener")) refuse("signal", "must be an AbortSignal", operation);
-		return signal;
+		return check(optionsOf.work, "options", given, operation).signal;
 	}
 
 	/** Nothing is awaited before the statement of a transaction, as in `enqueue`. */
 	async function cancel(id: string, given: { tx?: Transaction | undefined } = {}): Promise<boolean> {
-		fields("options", given, "cancel", "tx");
-		const { tx } = given;
+		const { tx } = check(optionsOf.tx, "options", given, "cancel");
 		if (tx !== undefined) return (await store.cancelIn(text("id", id, "cancel"), now(), tx))?.state === "cancelled";
 		const row = await cancelText(text("id", id, "cancel"), { cancelRequested: true });
 		if (row) await wake(row);
@@ -504,9 +501,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	}
 
 	function recipientFrom(given: CancelOptions, operation: string): Pick<Recipient, "to"> & Partial<Recipient> {
-		object("options", given, operation);
-		fields("options", given, operation, "to", "agencyId");
-		const { to, agencyId } = given;
+		const { to, agencyId } = check(optionsOf.recipient, "options", given, operation);
 		const { defaultCountry } = options;
 		// The number of a contact can have become invalid since.
 		const number = numberIn(to, { defaultCountry, allowUnlistedNumber: true }, operation);
@@ -632,11 +627,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	async function settledChanges(
 		given: { limit?: number | undefined; held?: boolean | undefined } = {},
 	): Promise<SettledChange[]> {
-		fields("options", given, "settled", "limit", "held");
-		const { limit = 100, held = false } = given;
-		if (typeof held !== "boolean") refuse("held", "must be true or false", "settled");
-		if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
-			refuse("limit", "must be a whole number from 1 to 1000", "settled");
+		const { limit = 100, held = false } = check(optionsOf.settled, "options", given, "settled");
 		const rows = await store.unacknowledged(limit, { held });
 		return Promise.all(
 			rows.map(async (row) => ({ ...(await statusOf(row)), revision: row.unacknowledged ?? row.version })),
@@ -648,8 +639,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		changes: Iterable<Pick<SettledChange, "id" | "revision">>,
 		given: { tx?: Transaction | undefined } = {},
 	): Promise<void> {
-		fields("options", given, "acknowledge", "tx");
-		const { tx } = given;
+		const { tx } = check(optionsOf.tx, "options", given, "acknowledge");
 		if (!(Symbol.iterator in Object(changes)))
 			refuse("changes", "must be a list, as settled returns it", "acknowledge");
 		const all = [...changes].map((change, index) => {
@@ -688,14 +678,26 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		settled: settledChanges,
 		acknowledge,
 		observe,
-		purge: async (given) => {
-			object("options", given, "purge");
-			fields("options", given, "purge", "before");
-			return store.purge(moment("before", given.before, "purge"));
-		},
+		purge: async (given) =>
+			store.purge(moment("before", check(optionsOf.purge, "options", given, "purge").before, "purge")),
 		restored: operator.restored,
 	};
 }
+
+/** The options of the methods. Each is a copy with all of its fields, so that it has nothing that it inherits. */
+const optionsOf = {
+	work: fieldsOf<{ signal?: AbortSignal | undefined }>({ signal: optional(abortSignal) }),
+	// The store knows its transactions.
+	tx: fieldsOf<{ tx?: Transaction | undefined }>({ tx: checkedLater() }),
+	enqueue: fieldsOf<EnqueueOptions>({ tx: checkedLater(), allowUnlistedNumber: optional(flag) }),
+	// The client knows numbers and agency ids.
+	recipient: fieldsOf<CancelOptions>({ to: checkedLater(), agencyId: checkedLater() }),
+	settled: fieldsOf<{ limit?: number | undefined; held?: boolean | undefined }>({
+		limit: optional(whole(1, 1_000)),
+		held: optional(flag),
+	}),
+	purge: fieldsOf<{ before: Date | string | number }>({ before: time }),
+};
 
 /**
  * Runs what stores texts. An error in a synchronous transaction is thrown, because a rejection would reach the caller after the
@@ -708,8 +710,7 @@ function atOnce<Result>(
 ): Promise<Result> {
 	try {
 		// A transaction in place of the options would be ignored, and the text stored although it is rolled back.
-		fields("options", given, operation, "tx", "allowUnlistedNumber");
-		return Promise.resolve(act(given));
+		return Promise.resolve(act(check(optionsOf.enqueue, "options", given, operation)));
 	} catch (error) {
 		if (synchronousIn(Object(given).tx, "enqueue")) throw error;
 		return Promise.reject(error);

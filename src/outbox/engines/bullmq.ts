@@ -1,5 +1,6 @@
 import { operationIdFrom } from "messaging-conversations";
-import { can, fields, refuse } from "../input.ts";
+import { fieldsOf, rule } from "../../shared/validation.ts";
+import { can, check, refuse } from "../input.ts";
 import type { OutboxEngine, WakeUp } from "./engine.ts";
 
 /** What the engine uses of a `Queue` of BullMQ 5 or 6. */
@@ -58,6 +59,17 @@ export interface BullmqJob {
 }
 
 const jobName = "outbox-wake";
+const schema = fieldsOf<BullmqEngineOptions>({
+	queue: rule<BullmqEngineOptions["queue"]>(
+		(value) => can(value, "add", "waitUntilReady", "on"),
+		"must be a Queue of BullMQ: new Queue(name, { connection })",
+	),
+	Worker: rule<BullmqEngineOptions["Worker"]>(
+		(value) => typeof value === "function",
+		"must be the class Worker of BullMQ",
+	),
+});
+
 /** Of a priority of 0. BullMQ takes 1 to 2,097,152, the smaller number first. */
 const middlePriority = 1_048_576;
 /** Redis takes no part in a transaction, which ends after `enqueue`. A worker that comes too early finds the text a second later. */
@@ -81,11 +93,7 @@ const longestCloseMs = 5_000;
  * await crmOutbox.migrate();
  */
 export function bullmqEngine(options: BullmqEngineOptions): OutboxEngine {
-	fields("options", options, "bullmqEngine", "queue", "Worker");
-	const { queue, Worker } = options;
-	if (!can(queue, "add", "waitUntilReady", "on"))
-		refuse("queue", "must be a Queue of BullMQ: new Queue(name, { connection })", "bullmqEngine");
-	if (typeof Worker !== "function") refuse("Worker", "must be the class Worker of BullMQ", "bullmqEngine");
+	const { queue, Worker } = check(schema, "options", options, "bullmqEngine");
 	let awayUntil = 0;
 	/** The last error of the queue, if it has not been reached since. */
 	let lastError: unknown;

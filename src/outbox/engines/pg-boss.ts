@@ -1,5 +1,6 @@
 import { operationIdFrom } from "messaging-conversations";
-import { can, fields, refuse } from "../input.ts";
+import { checkedLater, fieldsOf } from "../../shared/validation.ts";
+import { can, check, refuse } from "../input.ts";
 import { retryLocked } from "../stores/retry.ts";
 import { transactionOf } from "../transaction.ts";
 import type { Rows } from "../transactions/pg.ts";
@@ -50,6 +51,9 @@ export interface PgBossEngineOptions {
 	pollSeconds?: number | undefined;
 }
 
+// pg-boss checks the values.
+const schema = fieldsOf<PgBossEngineOptions>({ queue: checkedLater(), pollSeconds: checkedLater() });
+
 /**
  * Wakes the workers of a {@link postgresStore} by jobs of a started pg-boss: version 10 on Node 20, 12 on later ones. A text then
  * goes out moments after another process enqueued it. Without an engine it may take a second. `enqueue` with a `tx` makes its job in the same
@@ -62,8 +66,7 @@ export interface PgBossEngineOptions {
  */
 export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}): OutboxEngine {
 	if (!can(boss, "send", "work", "offWork", "createQueue")) refuse("boss", "must be a pg-boss", "pgBossEngine");
-	fields("options", options, "pgBossEngine", "queue", "pollSeconds");
-	const { queue = "messaging-outbox", pollSeconds = 1 } = options;
+	const { queue = "messaging-outbox", pollSeconds = 1 } = check(schema, "options", options, "pgBossEngine");
 	return {
 		async start() {
 			// It changes tables, so that PostgreSQL ends one of two that start at the same moment.

@@ -1,4 +1,5 @@
-import { fields, refuse } from "../input.ts";
+import { checkedLater, fieldsOf } from "../../shared/validation.ts";
+import { check, refuse } from "../input.ts";
 
 /** Options of {@link sqliteStore}, {@link postgresStore} and {@link mysqlStore}. */
 export interface StoreOptions {
@@ -28,12 +29,13 @@ export interface Names {
 	index: string;
 }
 
+const optionsOfStore = fieldsOf<StoreOptions>({ table: checkedLater() });
+
 const qualified = { sqliteStore: "", postgresStore: ", or schema.name", mysqlStore: ", or database.name" };
 
 /** Checks the table's name, because it goes into statements as it is. */
 export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "postgresStore" | "mysqlStore"): Names {
-	fields("options", options, operation, "table");
-	const { table = "outbox_text" } = options;
+	const { table = "outbox_text" } = check(optionsOfStore, "options", options, operation);
 	const [, schema = "", name] = /^([a-z_]\w{0,39}\.)?([a-z_]\w{0,39})$/i.exec(String(table)) ?? [];
 	if (name === undefined || (schema !== "" && operation === "sqliteStore"))
 		refuse("table", `must be a name of letters, digits and _${qualified[operation]}`, operation);
