@@ -1,17 +1,18 @@
-import { flag, listOf, object, optional, orNull, pair, rule, type Schema, variant } from "../../shared/validation.ts";
+import {
+	flag,
+	listOf,
+	object,
+	oneOf,
+	optional,
+	orNull,
+	pair,
+	rule,
+	type Schema,
+	variant,
+} from "../../shared/validation.ts";
 import { phoneFrom } from "../base/contract.ts";
 import { longestBug } from "../base/encoding.ts";
-import {
-	aNumber,
-	aString,
-	assertValid,
-	fields,
-	isRecord,
-	oneOf,
-	someText,
-	stringOrNull,
-	wholeFrom,
-} from "../base/input.ts";
+import { aNumber, aString, assertValid, fields, isRecord, someText, stringOrNull, wholeFrom } from "../base/input.ts";
 import type { SendDecision } from "../world/decision.ts";
 import type { EventFault, LostText, SandboxEventType } from "../world/event.ts";
 import type { Gone } from "../world/event-log.ts";

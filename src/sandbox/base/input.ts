@@ -60,8 +60,3 @@ export function wholeFrom(lowest: number): Schema<number> {
 	const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= lowest;
 	return rule(isWhole, `must be a whole number, at least ${lowest}`);
 }
-
-export function oneOf<Value extends string | boolean | null>(...values: readonly Value[]): Schema<Value> {
-	const words = values.map((value) => JSON.stringify(value)).join(" or ");
-	return rule((value) => values.some((each) => each === value), `must be ${words}`);
-}

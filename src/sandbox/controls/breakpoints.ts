@@ -1,6 +1,6 @@
-import { anything, optional } from "../../shared/validation.ts";
+import { anything, oneOf, optional } from "../../shared/validation.ts";
 import { type OperationId, operationIds } from "../base/contract.ts";
-import { aString, assertValid, fields, oneOf } from "../base/input.ts";
+import { aString, assertValid, fields } from "../base/input.ts";
 import type { Breakpoint, Waiting } from "../world/breakpoint.ts";
 import { type FaultOptions, faultFrom, timesRule } from "../world/fault.ts";
 import { iso } from "../world/instant.ts";

@@ -1,5 +1,5 @@
-import { flag, optional } from "../../shared/validation.ts";
-import { aString, assertValid, fields, isRecord, oneOf, wholeFrom } from "../base/input.ts";
+import { flag, oneOf, optional } from "../../shared/validation.ts";
+import { aString, assertValid, fields, isRecord, wholeFrom } from "../base/input.ts";
 import {
 	about,
 	agencyById,

@@ -1,6 +1,6 @@
-import { callable, optional } from "../../shared/validation.ts";
+import { callable, oneOf, optional } from "../../shared/validation.ts";
 import { type OperationId, operationIds } from "../base/contract.ts";
-import { assertValid, fields, oneOf, wholeFrom } from "../base/input.ts";
+import { assertValid, fields, wholeFrom } from "../base/input.ts";
 import type { World } from "../world/world.ts";
 
 /** During which requests something happens. */

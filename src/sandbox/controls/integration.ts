@@ -1,5 +1,5 @@
-import { anything, flag, listOf, optional } from "../../shared/validation.ts";
-import { aString, assertValid, fields, oneOf, stringOrNull } from "../base/input.ts";
+import { anything, flag, listOf, oneOf, optional } from "../../shared/validation.ts";
+import { aString, assertValid, fields, stringOrNull } from "../base/input.ts";
 import { type ConsentSettings, consentFrom, initialConsent } from "../world/consent.ts";
 import {
 	addAgency,

@@ -1,5 +1,5 @@
-import { anything, flag, listOf, optional, rule, type Schema } from "../../shared/validation.ts";
-import { aNumber, aString, oneOf, stringOrNull } from "../base/input.ts";
+import { anything, flag, listOf, oneOf, optional, rule, type Schema } from "../../shared/validation.ts";
+import { aNumber, aString, stringOrNull } from "../base/input.ts";
 import type { AiMessage, ContactMessage } from "../controls/compose.ts";
 import type { Contact } from "../controls/contact.ts";
 import type { FaultControl } from "../controls/faults.ts";

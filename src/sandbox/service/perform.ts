@@ -1,6 +1,6 @@
-import { optional, rule } from "../../shared/validation.ts";
+import { oneOf, optional, rule } from "../../shared/validation.ts";
 import { type Call, isLater, type Reply } from "../base/call.ts";
-import { aString, assertValid, fields, isRecord, oneOf, someText } from "../base/input.ts";
+import { aString, assertValid, fields, isRecord, someText } from "../base/input.ts";
 import { type Entry, jsonOrText } from "../world/journal.ts";
 import { apiKeyOf, type Integration, type Key, type World } from "../world/world.ts";
 import { handle } from "./handle.ts";

@@ -1,6 +1,6 @@
-import { type AnySchema, anything, optional, orNull, rule, type Schema } from "../../shared/validation.ts";
+import { type AnySchema, anything, oneOf, optional, orNull, rule, type Schema } from "../../shared/validation.ts";
 import { type OperationId, operationIds } from "../base/contract.ts";
-import { aString, assertValid, fields, isRecord, oneOf, someText, wholeFrom } from "../base/input.ts";
+import { aString, assertValid, fields, isRecord, someText, wholeFrom } from "../base/input.ts";
 
 export const faultKinds = [
 	"status",

@@ -1,5 +1,5 @@
-import { flag, optional, rule } from "../../shared/validation.ts";
-import { assertValid, fields, oneOf } from "../base/input.ts";
+import { flag, oneOf, optional, rule } from "../../shared/validation.ts";
+import { assertValid, fields } from "../base/input.ts";
 
 /**
  * Which interpretation of the specification the sandbox follows where the text is silent. The defaults are our best

@@ -1,6 +1,6 @@
-import { optional } from "../../shared/validation.ts";
+import { oneOf, optional } from "../../shared/validation.ts";
 import { operationIds } from "../base/contract.ts";
-import { aString, assertValid, fields, oneOf, wholeFrom } from "../base/input.ts";
+import { aString, assertValid, fields, wholeFrom } from "../base/input.ts";
 import { withoutMarks } from "../base/own.ts";
 import type { SandboxEvent } from "./event.ts";
 import type { EventLog } from "./event-log.ts";
