@@ -16,7 +16,6 @@ import {
 	optional,
 	orFalse,
 	overwrite,
-	ownFields,
 	rule,
 	type Schema,
 	text,
@@ -342,17 +341,22 @@ export function checkClientOptions(options: unknown): CheckedOptions {
 	return checked;
 }
 
-/** The options that change. Headers and retry options are added to those that were given. */
-export function derivedOptions(changed: unknown, options: CheckedOptions): object {
-	const no = (field: string, rule: string) => new PartnerConfigurationError({ operation: "withOptions", field, rule });
-	if (!isRecord(changed)) throw no("options", "must be an object");
-	const fixed = ["baseUrl", "fetch", "http", "dangerouslyAllowBrowser"].find((name) => Object.hasOwn(changed, name));
-	if (fixed !== undefined)
-		throw no(fixed, "must not change, because the clients share connections. Make another one by createClient");
-	const { headers, retry } = ownFields<Partial<ClientOptions>>(changed, ["headers", "retry"]);
+const fixed = ["baseUrl", "fetch", "http", "dangerouslyAllowBrowser"] as const;
+
+/** The options of a client that is derived. Headers and retry options are added to those that were given. */
+export function derivedOptions(changed: unknown, options: CheckedOptions): CheckedOptions {
+	const facts = { operation: "withOptions" };
+	const own = checkInput(schema, changed, "options", facts, PartnerConfigurationError);
+	const field = fixed.find((name) => own[name] !== undefined);
+	if (field !== undefined) {
+		const rule = "must not change, because the clients share connections. Make another one by createClient";
+		throw new PartnerConfigurationError({ ...facts, field, rule });
+	}
+	const { headers, retry } = own;
 	return {
-		...defined(changed),
-		...(isRecord(headers) && options.headers && { headers: { ...options.headers, ...defined(headers) } }),
+		...options,
+		...defined(own),
+		...(headers && { headers: { ...options.headers, ...defined(headers) } }),
 		...(retry && options.retry && { retry: { ...options.retry, ...defined(retry) } }),
 	};
 }

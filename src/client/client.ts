@@ -156,8 +156,7 @@ function clientFrom(options: CheckedOptions, shared: Shared): Client {
 			const hidden = withSecretKey(changed);
 			// As in `createClient`.
 			changed = nothing;
-			const { fetch, http, ...kept } = options;
-			return clientFrom(checkClientOptions({ ...kept, ...derivedOptions(hidden, options) }), shared);
+			return clientFrom(derivedOptions(hidden, options), shared);
 		},
 	};
 	return observedBy(client, observer);

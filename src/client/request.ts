@@ -75,10 +75,9 @@ export function createSendRequest({ api, run }: Transport, baseUrl: string, isLi
 			const call = checkOptions(optionSchemas.call, options, facts);
 			const { method, path, agencyId, params, query = {}, body } = checkInput(requestSchema, request, "request", facts);
 
-			const values: Record<string, string> = { ...params, ...(agencyId !== undefined && { agencyId }) };
+			const values = new Map(Object.entries({ ...params, ...(agencyId !== undefined && { agencyId }) }));
 			const target = path.replace(/\{(\w+)\}/g, (_, name: string) => {
-				// Own values only, because each object inherits a `constructor`.
-				const value = Object.hasOwn(values, name) ? values[name] : undefined;
+				const value = values.get(name);
 				if (value !== undefined && value !== "." && value !== "..") return encodeURIComponent(value);
 				const rule = "must be the text of one path segment, because the path names it";
 				throw refuse(name === "agencyId" ? name : `params.${name}`, rule);
@@ -104,7 +103,7 @@ export function createSendRequest({ api, run }: Transport, baseUrl: string, isLi
 				{
 					operation: "request",
 					route: { method, path },
-					agencyId: Object.hasOwn(values, "agencyId") ? values.agencyId : undefined,
+					agencyId: values.get("agencyId"),
 					isWrite: !isRead,
 					secrets,
 				},

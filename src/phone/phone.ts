@@ -1,5 +1,6 @@
 import metadata, { type CountryCode } from "../../generated/phone-metadata.js";
 import { type Facts, PartnerInvalidInput } from "../client/errors.ts";
+import { checkValue, fieldsOf, flag, optional, rule } from "../shared/validation.ts";
 import { type NumberProblem, readNumber } from "./number.ts";
 import { isValid, planOf } from "./plan.ts";
 import { readPhoneText } from "./spelling.ts";
@@ -23,8 +24,6 @@ export interface ToE164Options {
 	 */
 	allowUnlistedNumber?: boolean | undefined;
 }
-
-const noOptions: ToE164Options = { defaultCountry: undefined, allowUnlistedNumber: undefined };
 
 /**
  * Why a text is not a phone number.
@@ -64,14 +63,7 @@ export type PhoneReading<Problem = PhoneProblem> = { phone: E164; reason?: never
 export function toE164(input: string, options: ToE164Options = {}): E164 {
 	const operation = "toE164";
 	const refused = (field: string, rule: string) => new PartnerInvalidInput({ field, rule, operation });
-	const known = ["defaultCountry", "allowUnlistedNumber"];
-	if (typeof options !== "object" || !options || Object.keys(options).some((key) => !known.includes(key))) {
-		throw refused("options", "must be an object with only defaultCountry and allowUnlistedNumber");
-	}
-	// Own fields only, because a library can add to `Object.prototype`.
-	const { defaultCountry = "BE", allowUnlistedNumber = false } = { ...noOptions, ...options };
-	if (!isCountry(defaultCountry)) throw refused("defaultCountry", countryRule);
-	if (typeof allowUnlistedNumber !== "boolean") throw refused("allowUnlistedNumber", "must be true or false");
+	const { defaultCountry = "BE", allowUnlistedNumber = false } = checkValue(schema, options, "options", refused);
 	return requireRecipient(input, { defaultCountry, allowUnlistedNumber }, "phoneNumber", { operation });
 }
 
@@ -86,6 +78,11 @@ export const countryRule = 'must be a two-letter country code such as "BE"';
 export function isCountry(value: unknown): value is CountryCode {
 	return typeof value === "string" && Object.hasOwn(metadata.countries, value);
 }
+
+const schema = fieldsOf<ToE164Options>({
+	defaultCountry: optional(rule<CountryCode>(isCountry, countryRule)),
+	allowUnlistedNumber: optional(flag),
+});
 
 /** Whether a value has the form of E.164: what the service gives, and accepts. */
 function isE164Form(value: unknown): value is E164 {
