@@ -129,7 +129,7 @@ export const anyObject: z.ZodMiniType<object> = /* @__PURE__ */ rule<object>(
 );
 
 /** What is wrong with a value that must be an object with some of these fields and no others. */
-export function fieldsProblem(value: unknown, names: readonly string[]): string | undefined {
+function fieldsProblem(value: unknown, names: readonly string[]): string | undefined {
 	const known = () => names.join(", ") || "nothing";
 	if (!isRecord(value)) {
 		const name = isAbortSignal(value) ? "signal" : "tx";
@@ -218,7 +218,7 @@ export function isDate(value: unknown): value is Date {
 }
 
 /** Not by `instanceof`: under Jest, an AbortSignal is of another realm. */
-export function isAbortSignal(value: unknown): value is AbortSignal {
+function isAbortSignal(value: unknown): value is AbortSignal {
 	return hasMethods(value, "addEventListener", "removeEventListener") && "aborted" in value;
 }
 

@@ -12,16 +12,7 @@ import {
 	variant,
 } from "../../shared/validation.ts";
 import { phoneFrom } from "../base/contract.ts";
-import {
-	aNumber,
-	aString,
-	assertValid,
-	aUuid,
-	fields,
-	someText,
-	stringOrNull,
-	wholeFrom,
-} from "../base/input.ts";
+import { aNumber, aString, assertValid, aUuid, fields, someText, stringOrNull, wholeFrom } from "../base/input.ts";
 import { type Consent, consentRules } from "../world/consent.ts";
 import { interactiveRule, mediaRule, replyRule, storedMediaRule } from "../world/content.ts";
 import { faultRule } from "../world/fault.ts";
