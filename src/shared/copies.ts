@@ -8,13 +8,14 @@ import { createRecent, type Recent } from "./recent.ts";
 interface Content {
 	/** `lastMessageAt`, in milliseconds; 0 without one. */
 	lastMessageAt: number;
-	totalMessages: number;
 	/** The ids of the messages that were read, the newest first. */
 	ids: readonly string[];
 }
 
 /** What is remembered of a conversation. */
-interface Known extends Omit<Content, "ids"> {
+interface Known {
+	/** As in {@link Content}. */
+	lastMessageAt: number;
 	newestId: string | undefined;
 	/** What was known from elsewhere when a lookup said that this is the truth. It does not count any more. */
 	overruledAt: number;
@@ -76,11 +77,8 @@ export function isCopy(
 	return content !== undefined && known !== undefined && isBehind(content, known);
 }
 
-function isBehind(
-	{ lastMessageAt, totalMessages, ids }: Content,
-	{ lastMessageAt: latest = 0, totalMessages: most = 0, newestId }: Partial<Known>,
-): boolean {
-	if (lastMessageAt < latest || totalMessages < most) return true;
+function isBehind({ lastMessageAt, ids }: Content, { lastMessageAt: latest = 0, newestId }: Partial<Known>): boolean {
+	if (lastMessageAt < latest) return true;
 	return newestId !== undefined && lastMessageAt <= latest && !ids.includes(newestId);
 }
 
@@ -94,8 +92,9 @@ interface Summary {
 const timeOf = (time: string | null): number => Date.parse(time ?? "") || 0;
 
 /** What an answer shows. */
-function contentOf({ lastMessageAt, totalMessages }: Summary, messages: readonly { messageSid: string }[]): Content {
-	return { lastMessageAt: timeOf(lastMessageAt), totalMessages, ids: messages.map(({ messageSid }) => messageSid) };
+function contentOf({ conversation, messagePage }: Answer["data"]): Content {
+	const ids = messagePage.messages.map(({ messageSid }) => messageSid);
+	return { lastMessageAt: timeOf(conversation.summary.lastMessageAt), ids };
 }
 
 /** Whether a summary of a conversation is as a lookup says, which no cache answers. */
@@ -141,13 +140,11 @@ export async function readFresh<Answered extends Answer>(
 	const overruledAt = before?.overruledAt ?? 0;
 	const latest = Math.max(before?.lastMessageAt ?? 0, knownAt > overruledAt ? knownAt : 0);
 	const known = { ...before, lastMessageAt: latest };
-	const shownBy = ({ data: { conversation, messagePage } }: Answer): Content =>
-		contentOf(conversation.summary, messagePage.messages);
-	const isStale = (answer: Answer): boolean => isCopy(answers, answer.response.headers, shownBy(answer), known);
+	const isStale = ({ data, response }: Answer): boolean => isCopy(answers, response.headers, contentOf(data), known);
 	const accept = (answer: Answered, isTruth = false): Answered => {
-		const { ids, lastMessageAt, totalMessages } = shownBy(answer);
+		const { ids, lastMessageAt } = contentOf(answer.data);
 		const overruled = isTruth ? Math.max(overruledAt, knownAt) : overruledAt;
-		answers.known.set(name, { lastMessageAt, totalMessages, newestId: ids[0], overruledAt: overruled });
+		answers.known.set(name, { lastMessageAt, newestId: ids[0], overruledAt: overruled });
 		return answer;
 	};
 	const first = await read(false);

@@ -233,8 +233,7 @@ export function createContact(
 	}
 	return {
 		async knownAt() {
-			const { optedOut, optedIn, declined, ignored, ignoredMarketing } = await facts();
-			const times = [optedOut, optedIn, declined, ignored, ignoredMarketing].map((fact) => fact?.service ?? 0);
+			const times = Object.values(await facts()).map((fact: FactTime | undefined) => fact?.service ?? 0);
 			// One of two at the same time has one more.
 			return Math.max(0, ...times.map((time) => time - 1));
 		},
