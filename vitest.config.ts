@@ -13,7 +13,6 @@ export default defineConfig({
 			{ find: /^messaging-conversations\/node$/, replacement: src("node.ts") },
 			{ find: /^messaging-conversations\/sync$/, replacement: src("sync/index.ts") },
 			{ find: /^messaging-conversations\/outbox$/, replacement: src("outbox/index.ts") },
-			{ find: /^messaging-conversations\/outbox\/testing$/, replacement: src("outbox/testing/index.ts") },
 			{ find: /^messaging-conversations\/sandbox$/, replacement: src("sandbox/index.ts") },
 			{ find: /^messaging-conversations\/sandbox\/(msw|server)$/, replacement: src("sandbox/$1.ts") },
 		],

@@ -30,7 +30,6 @@ const measured = [
 	{ name: "… without the phone library", entry: "src/index.ts", budget: 33, plugins: [withoutPhone] },
 	{ name: "…/sync, beside it", entry: "src/sync/index.ts", budget: 22, plugins: [besideMain] },
 	{ name: "…/outbox, beside it", entry: "src/outbox/index.ts", budget: 88, plugins: [besideMain] },
-	{ name: "…/outbox/testing, beside it", entry: "src/outbox/testing/index.ts", budget: 11, plugins: [besideMain] },
 ];
 
 for (const { name, entry, budget, plugins } of measured) {

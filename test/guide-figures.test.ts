@@ -47,8 +47,6 @@ const followMs = list.split(", ").map((ms) => Number(ms.replaceAll("_", "")));
 const followed = Math.floor(followMs.reduce((sum, wait) => sum + wait, 0) / hour);
 const { pageSize, phoneNumbers } = limits;
 const budget = (entry: string) => at("../scripts/sizes.ts", new RegExp(`"src/${entry}index.ts", budget: (\\d+)`));
-const [store = ""] =
-	/^export interface OutboxStore \{.*?^\}/ms.exec(readFileSync(`${root}src/outbox/store.ts`, "utf8")) ?? [];
 
 /** What a page says, with a figure of the code in it. `limits` has to have one of these for each of its numbers. */
 const figures: readonly [page: string, ...sentences: string[]][] = [
@@ -163,7 +161,6 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`or after its \`Retry-After\` of up to ${from("sync/limited.ts", "longestMs") === minute ? "a minute" : "?"}`,
 	],
 	["why-not-fetch", `Up to ${budget("")} kB compressed`],
-	["not-supported", `an \`OutboxStore\` has ${[...store.matchAll(/^\t\w+(?:: )?\(/gm)].length} methods`],
 	[
 		"troubleshooting",
 		`at least every ${from("outbox/work/pauses.ts", "longestGatewayPauseMs") / minute} minutes`,
@@ -181,7 +178,6 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`required if the key has more than ${from("cli/tail.ts", "mostAgencies")}`,
 		`without news pauses grow to ${from("cli/tail/follow.ts", "longestPauseMs") / s} seconds`,
 	],
-	["store-testing", `an object with ${[...store.matchAll(/^\t\w+(?:: )?\(/gm)].length} methods`],
 	[
 		"which-part",
 		`up to ${inWords(followMs.length)} to follow it`,

@@ -67,7 +67,6 @@ const owners: Record<string, RegExp> = {
 	// These entries use the client by the name of the package, as any caller does.
 	"messaging-conversations": /^(sync|outbox|cli)\//,
 	"messaging-conversations/sync": /^cli\//,
-	"messaging-conversations/outbox": /^outbox\/testing\//,
 	"node:": /^(client\/node-\w+\.ts|cli\b.*|sandbox\/server\b.*)$/,
 };
 

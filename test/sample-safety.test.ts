@@ -45,7 +45,7 @@ const onlyParsed: Record<string, readonly string[]> = {
 	"scripts/runtimes/consumer/exports.ts": ["0470 12 34 56", "+32470123456"],
 	// The beginning of a number.
 	"docs/playground/play.ts": ["+447700900"],
-	"src/outbox/testing/claims.ts": ["+447700900"],
+	"test/outbox/store-checks/claims.ts": ["+447700900"],
 	"src/sandbox/controls/scenarios.ts": ["+447700900"],
 	"src/sandbox/page/stories.ts": ["+447700900"],
 	// The beginnings of all ranges that Ofcom keeps for drama.

@@ -77,7 +77,6 @@ import { createWorld } from "../world.ts";
 `;
 
 const importsOfOutbox = `import { bullmqEngine, checkDelivery, createOutbox, isOptOut, mysqlStore, pgBossEngine, postgresStore, sqliteStore } from "messaging-conversations/outbox";
-import { storeChecks } from "messaging-conversations/outbox/testing";
 import { memoryStore } from "../outbox/memory.ts";
 `;
 

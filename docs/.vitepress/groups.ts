@@ -18,7 +18,6 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		"outbox-databases",
 		"outbox-states",
 		"outbox-limits",
-		"store-testing",
 	],
 	Mirror: ["mirroring", "many-agencies", "agency-leases", "scale", "erasing", "mirroring-limits"],
 	Test: ["testing", "sandbox-page", "sandbox-log", "sandbox-outbox", "sandbox-server", "sandbox-routes", "fidelity"],

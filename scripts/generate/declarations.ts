@@ -13,7 +13,6 @@ export const entries = [
 	"node",
 	"sync/index",
 	"outbox/index",
-	"outbox/testing/index",
 	"sandbox/index",
 	"sandbox/msw",
 	"sandbox/server",

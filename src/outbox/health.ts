@@ -82,10 +82,10 @@ export async function healthOf(store: OutboxStore, now: number): Promise<OutboxH
 		due: counts.due,
 		oldestDueAt: counts.oldestDueAt === null ? null : new Date(counts.oldestDueAt),
 		pauses: [
-			...paused.map(({ agencyId, cause, reason, since, until }) => ({
+			...paused.map(({ agencyId, cause, since, until }) => ({
 				agencyId: agencyId === "" || agencyId === allSends ? null : agencyId,
-				reason: cause ?? reason,
-				since: since === null ? null : new Date(since),
+				reason: cause,
+				since: new Date(since),
 				until: new Date(until),
 			})),
 			...counts.keptBack.map(({ agencyId, reason, until }) => ({

@@ -7,7 +7,6 @@
 export type { EnqueuedStatus, EnqueuedText, EnqueueOptions, IgnoredField, ObservedChange } from "./enqueue.ts";
 export type { ExplainedStep, Explanation } from "./explain.ts";
 export type { OutboxHealth, PauseHealth, WorkerHealth } from "./health.ts";
-export type { JournalEntry, JournalRead } from "./journal.ts";
 export type { ResolveOptions, ResumeOptions, SuspendOptions } from "./operator.ts";
 export type { OutboxOptions } from "./options.ts";
 export { type CancelledTexts, createOutbox, type Outbox, type SettledChange } from "./outbox.ts";
@@ -48,43 +47,12 @@ export {
 	type PgBossSendOptions,
 	pgBossEngine,
 } from "./engines/pg-boss.ts";
-export type {
-	Band,
-	ClaimOptions,
-	Lease,
-	ListedState,
-	NextDue,
-	OutboxStore,
-	StoredCounts,
-	StoredPause,
-	StoredSleep,
-	StoredSuspension,
-	StoredWait,
-	StoredWorker,
-	Superseded,
-	Superseding,
-} from "./store.ts";
+export type { DatabaseStore, ListedState } from "./store.ts";
 export { mysqlStore } from "./stores/mysql.ts";
 export type { StoreOptions } from "./stores/names.ts";
 export { postgresStore } from "./stores/postgres.ts";
 export { sqliteStore } from "./stores/sqlite.ts";
-export type {
-	Baseline,
-	ContactFacts,
-	FactTime,
-	GivenOptions,
-	LastHeld,
-	NewText,
-	OpenText,
-	OutboxReason,
-	OutboxState,
-	OutboxText,
-	Progress,
-	Recipient,
-	RequestRecord,
-	TextError,
-	Watched,
-} from "./text.ts";
+export type { OutboxReason, OutboxState, TextError } from "./text.ts";
 export type { AnyQueryable, Transaction } from "./transaction.ts";
 export type { DrizzleQueryable } from "./transactions/drizzle.ts";
 export type { KnexQueryable } from "./transactions/knex.ts";

@@ -18,7 +18,7 @@ import type { OutboxEngine } from "./engines/engine.ts";
 import type { OnHeld } from "./policy/purpose.ts";
 import { isTimeZone, minutesFrom, type QuietHours } from "./policy/quiet-hours.ts";
 import type { OutboxStatus } from "./status.ts";
-import type { OutboxStore } from "./store.ts";
+import { type DatabaseStore, isPort, isStore, type OutboxStore } from "./store.ts";
 import type { BeforeSend, OnReply } from "./work/hooks.ts";
 import type { Pause } from "./work/pauses.ts";
 
@@ -29,8 +29,8 @@ export interface OutboxOptions {
 	 * `retry` and `deadline` do not apply to sends: the outbox makes one attempt and then reads what became of it.
 	 */
 	client: Client;
-	/** The store of the texts: {@link sqliteStore}, {@link postgresStore} or {@link mysqlStore}. */
-	store: OutboxStore;
+	/** Where the texts are: what {@link sqliteStore}, {@link postgresStore} or {@link mysqlStore} returns. */
+	store: DatabaseStore;
 	/**
 	 * Wakes workers in other processes within moments: {@link pgBossEngine} or {@link bullmqEngine}. Without one they look for new
 	 * texts once a second. Any number of processes may work, with and without an engine.
@@ -135,9 +135,9 @@ const areHours = ({ from, to }: { from: string; to: string }): boolean => from !
 
 const schema = object({
 	client: rule<Client>((value) => hasMethods(value, "agency"), "must be a client: createClient(options)"),
-	store: rule<OutboxStore>(
-		(value) => hasMethods(value, "insert", "save", "claim"),
-		"must be a store: sqliteStore(db), postgresStore(pool) or mysqlStore(pool)",
+	store: rule<DatabaseStore>(
+		isStore,
+		"must be what sqliteStore(db), postgresStore(pool) or mysqlStore(pool) returns, and no database or store of your own",
 	),
 	engine: optional(
 		rule<OutboxEngine>(
@@ -203,12 +203,17 @@ export interface CheckedOptions extends Rules {
 export function checkedOptions(options: OutboxOptions): CheckedOptions {
 	const refuse = (field: string, rule: string) => new PartnerInvalidInput({ field, rule, operation: "createOutbox" });
 	const given = checkValue(schema, options, "options", refuse);
-	const { client, onReply = "wait", now: clock } = given;
+	const { client, store, onReply = "wait", now: clock } = given;
+	if (!isPort(store))
+		throw refuse(
+			"store",
+			"comes from another version of messaging-conversations: make it by the one that has createOutbox",
+		);
 	if (given.quietHours && !areHours(given.quietHours))
 		throw refuse("quietHours.to", "must be another time than the one at which they begin");
 	return {
 		client,
-		store: given.store,
+		store,
 		engine: given.engine,
 		beforeSend: given.beforeSend,
 		onReply,

@@ -2,13 +2,36 @@ import type { Awaitable } from "./awaitable.ts";
 import { purposeOf } from "./policy/purpose.ts";
 import type { ContactFacts, NewText, OpenText, OutboxReason, OutboxText, Recipient, Restored } from "./text.ts";
 
+/** Changes when a store no longer fits the outbox of before: a program may have two versions of this package. */
+const storeProtocol = 1;
+
 /**
- * A store of texts: {@link sqliteStore}, {@link postgresStore}, {@link mysqlStore}, or your own. Each change is one
- * statement that is committed when it returns. Only `insert`, `insertMany`, `supersede`, `cancelIn` and `acknowledge` may be part
- * of the caller's transaction. Times are in milliseconds.
- * `storeChecks` of messaging-conversations/outbox/testing checks a store of your own.
+ * The tables of an outbox in your database: what {@link sqliteStore}, {@link postgresStore} and {@link mysqlStore} return. Pass it to
+ * {@link createOutbox}. It has no methods for you.
  */
-export interface OutboxStore {
+export interface DatabaseStore {
+	/** Says which outbox can use it. */
+	readonly "~outbox": number;
+}
+
+/** What the databases have in common. Every store begins with it. */
+export const storeMark: DatabaseStore = { "~outbox": storeProtocol };
+
+/** Whether it is a store of this package, of whichever version. */
+export function isStore(value: unknown): value is DatabaseStore {
+	return typeof Reflect.get(Object(value), "~outbox") === "number";
+}
+
+/** Whether this outbox can use a store. */
+export function isPort(store: DatabaseStore): store is OutboxStore {
+	return store["~outbox"] === storeProtocol;
+}
+
+/**
+ * What the outbox asks of its database. Each change is one statement that is committed when it returns. Only `insert`,
+ * `insertMany`, `supersede`, `cancelIn` and `acknowledge` may be part of the caller's transaction. Times are in milliseconds.
+ */
+export interface OutboxStore extends DatabaseStore {
 	/** Creates what the store needs. Does nothing when it is there. */
 	migrate: () => Promise<void>;
 	/**

@@ -2,6 +2,7 @@
 import { createClient } from "messaging-conversations";
 import { createOutbox, type Outbox, type OutboxOptions } from "messaging-conversations/outbox";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { changed } from "./port.ts";
 import { createWorld } from "./world.ts";
 
 type World = ReturnType<typeof createWorld>;
@@ -446,7 +447,7 @@ describe("a machine whose clock is wrong by some seconds", () => {
 			vi.setSystemTime(sandbox.clock.now().getTime() + ms);
 			return store.claimed(recipient);
 		};
-		const stepped = createOutbox({ client, store: { ...store, claimed }, settleMs: 5_000 });
+		const stepped = createOutbox({ client, store: changed(store, { claimed }), settleMs: 5_000 });
 		await enqueue("first");
 		await enqueue("second");
 		for (let seconds = 0; seconds < 60; seconds += 5) {

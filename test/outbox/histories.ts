@@ -3,7 +3,7 @@
 
 import fc from "fast-check";
 import { type Client, createClient } from "messaging-conversations";
-import { type BeforeSend, createOutbox, type Outbox, type OutboxStore } from "messaging-conversations/outbox";
+import { type BeforeSend, createOutbox, type Outbox } from "messaging-conversations/outbox";
 import {
 	type ConsentSettings,
 	createSandbox,
@@ -11,6 +11,7 @@ import {
 	type SandboxOptions,
 } from "messaging-conversations/sandbox";
 import { memoryStore } from "./memory.ts";
+import type { OutboxStore } from "./port.ts";
 
 const phones = ["+447700900101", "+447700900102"];
 const effects = [

@@ -1,14 +1,9 @@
 // Situations in which an outbox can only wait, and how often it asks its store meanwhile.
 import { createClient } from "messaging-conversations";
-import {
-	createOutbox,
-	type EnqueuedText,
-	type OutboxOptions,
-	type OutboxStore,
-	type Transaction,
-} from "messaging-conversations/outbox";
+import { createOutbox, type EnqueuedText, type OutboxOptions, type Transaction } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { expect } from "vitest";
+import type { OutboxStore } from "./port.ts";
 
 /** A store that counts what it is asked, and fails once that is more than any worker that waits would ask. */
 function counting(store: OutboxStore) {

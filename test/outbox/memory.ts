@@ -1,17 +1,18 @@
-import type {
-	Band,
-	ContactFacts,
-	Lease,
-	NewText,
-	OpenText,
-	OutboxStore,
-	OutboxText,
-	Recipient,
-	StoredPause,
-	StoredSuspension,
-	StoredWait,
-	StoredWorker,
-} from "messaging-conversations/outbox";
+import {
+	type Band,
+	type ContactFacts,
+	type Lease,
+	type NewText,
+	type OpenText,
+	type OutboxStore,
+	type OutboxText,
+	type Recipient,
+	type StoredPause,
+	type StoredSuspension,
+	type StoredWait,
+	type StoredWorker,
+	storeMark,
+} from "./port.ts";
 
 const unfinished = ["sending", "held", "waiting"];
 
@@ -151,6 +152,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 	};
 	const find = (lease: Lease) => [...queues].find(([, { id, token }]) => id === lease.id && token === lease.token);
 	return {
+		...storeMark,
 		all: () => copies(() => true),
 		dump: () => ({
 			rows: [...rows.values()],

@@ -1,8 +1,9 @@
 // What a CRM does beside sending: it moves visits, sends campaigns, shows a status column, and restores backups.
-import type { OutboxText, Pause } from "messaging-conversations/outbox";
+import type { Pause } from "messaging-conversations/outbox";
 import { createOutbox } from "messaging-conversations/outbox";
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "./memory.ts";
+import type { OutboxText } from "./port.ts";
 import { add, createWorld, stateOf, type World } from "./world.ts";
 
 const defaults = { onReply: undefined, defaultMaxAgeMs: undefined } as const;

@@ -1,9 +1,10 @@
 // What a person asks and decides: suspend and resume, health, what a text waits for, its life, and unknown texts.
 import { createClient, PartnerInvalidInput } from "messaging-conversations";
-import { createOutbox, type OutboxEngine, type OutboxOptions, type OutboxStore } from "messaging-conversations/outbox";
+import { createOutbox, type OutboxEngine, type OutboxOptions } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "./memory.ts";
+import type { OutboxStore } from "./port.ts";
 import { add, createWorld, type World } from "./world.ts";
 
 const minute = 60_000;

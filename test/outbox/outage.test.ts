@@ -1,15 +1,10 @@
 // What a worker does while its database is away.
 import { createClient } from "messaging-conversations";
-import {
-	createOutbox,
-	type OutboxStore,
-	type Pause,
-	type PgBossSendOptions,
-	pgBossEngine,
-} from "messaging-conversations/outbox";
+import { createOutbox, type Pause, type PgBossSendOptions, pgBossEngine } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { expect, test, vi } from "vitest";
 import { memoryStore } from "./memory.ts";
+import type { OutboxStore } from "./port.ts";
 
 const away = (): Error => Object.assign(new Error("terminating connection"), { code: "57P01" });
 

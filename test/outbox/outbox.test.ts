@@ -12,6 +12,7 @@ import { createSandbox } from "messaging-conversations/sandbox";
 import { changes } from "messaging-conversations/sync";
 import { expect, test, vi } from "vitest";
 import { memoryStore } from "./memory.ts";
+import { changed, storeMark } from "./port.ts";
 import { createWorld } from "./world.ts";
 
 test("a double click is one text", async () => {
@@ -492,7 +493,7 @@ test("a report that is observed while a worker changes the row is stored all the
 		return row;
 	};
 	const { messagePage } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
-	await restart({ store: { ...store, byMessage } }).observe({ messages: messagePage.messages });
+	await restart({ store: changed(store, { byMessage }) }).observe({ messages: messagePage.messages });
 	expect(isChanged).toBe(true);
 	expect(await state("note-1")).toBe("delivered");
 });
@@ -782,13 +783,12 @@ test("the time for an answer counts from the attempt record in the row, even if 
 	const store = memoryStore();
 	const { sandbox, outbox, enqueue, texts, pauses } = createWorld({
 		settleMs: 14_500,
-		store: {
-			...store,
+		store: changed(store, {
 			async save(text) {
 				if (text.state === "sending" && text.progress.attempts === 1) sandbox.clock.advance({ ms: 9_000 });
 				return store.save(text);
 			},
-		},
+		}),
 	});
 	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: "hang" });
 	await enqueue("1");
@@ -926,6 +926,37 @@ const noBoss: PgBossLike = {
 	work: async () => "",
 	offWork: async () => {},
 };
+
+test.each([
+	["nothing", undefined],
+	["a store of one's own, with every method", { ...memoryStore(), "~outbox": undefined }],
+	["what only looks like one", { "~outbox": "1" }],
+	["a database of its own", { query: async () => ({ rows: [] }) }],
+	["a store that is still to come", Promise.resolve(memoryStore())],
+	["the function that makes one", sqliteStore],
+])("what none of the three functions has returned is refused as a store: %s", (_, store) => {
+	const { client } = createWorld();
+	expect(() => createOutbox({ client, store: store as never })).toThrow(
+		expect.objectContaining({
+			_tag: "PartnerInvalidInput",
+			operation: "createOutbox",
+			field: "store",
+			rule: expect.stringContaining("sqliteStore(db), postgresStore(pool) or mysqlStore(pool)"),
+		}),
+	);
+});
+
+test("a store of another version of the package is refused, with what to do", () => {
+	const { client } = createWorld();
+	const store = { ...memoryStore(), "~outbox": storeMark["~outbox"] + 1 };
+	expect(() => createOutbox({ client, store })).toThrow(
+		expect.objectContaining({
+			_tag: "PartnerInvalidInput",
+			field: "store",
+			rule: expect.stringContaining("another version of messaging-conversations"),
+		}),
+	);
+});
 
 test("a job of pg-boss has the text's priority, and neither its number nor its words", async () => {
 	const jobs: unknown[] = [];

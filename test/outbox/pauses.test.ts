@@ -1,9 +1,10 @@
 // What pauses all texts: how long, how often it is reported, and what ends it.
 import { createClient } from "messaging-conversations";
-import { createOutbox, type OutboxStore } from "messaging-conversations/outbox";
+import { createOutbox } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { afterEach, expect, test, vi } from "vitest";
 import { memoryStore } from "./memory.ts";
+import { changed, type OutboxStore } from "./port.ts";
 import { createWorld } from "./world.ts";
 
 afterEach(() => {
@@ -170,8 +171,7 @@ test("a clock that is set back while a queue is worked on leaves none of its tex
 	let aheadMs = 0;
 	const world: World = createWorld({
 		now: () => world.sandbox.clock.now().getTime() + aheadMs,
-		store: {
-			...store,
+		store: changed(store, {
 			async open(...given) {
 				const texts = await store.open(...given);
 				// Another loop of the process notices it first.
@@ -182,7 +182,7 @@ test("a clock that is set back while a queue is worked on leaves none of its tex
 				}
 				return texts;
 			},
-		},
+		}),
 	});
 	await world.enqueue("1");
 	await world.outbox.drain();

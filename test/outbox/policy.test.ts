@@ -1,9 +1,10 @@
 // What a text is for decides when it is sent: quiet hours, opt-outs, closed windows and texts that the service holds.
 
-import type { EnqueuedText, OutboxOptions, OutboxText } from "messaging-conversations/outbox";
+import type { EnqueuedText, OutboxOptions } from "messaging-conversations/outbox";
 import { createOutbox } from "messaging-conversations/outbox";
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "./memory.ts";
+import type { OutboxText } from "./port.ts";
 import { newText } from "./store-suite.ts";
 import { add, createWorld, stateOf, type World } from "./world.ts";
 

@@ -1,7 +1,8 @@
 // The checks that the package exports for stores, as tests of this repository.
-import type { NewText, OutboxStore } from "messaging-conversations/outbox";
-import { type StoreChecksOptions, storeChecks } from "messaging-conversations/outbox/testing";
+
 import { test } from "vitest";
+import type { NewText, OutboxStore } from "./port.ts";
+import { type StoreChecksOptions, storeChecks } from "./store-checks/index.ts";
 
 /** A text as it is enqueued, without its id. */
 export const newText: Omit<NewText, "id"> = {

@@ -1,5 +1,6 @@
 // Visits that move: chains of texts that supersede each other, and what a repeated call changes.
 import { describe, expect, test } from "vitest";
+import { changed } from "./port.ts";
 import { add, createWorld, stateOf, type World } from "./world.ts";
 
 const defaults = { onReply: undefined, defaultMaxAgeMs: undefined } as const;
@@ -41,7 +42,7 @@ describe("texts that supersede each other in a circle", () => {
 	test("of two whose process died before it cancelled one, the later one goes out", async () => {
 		const world = createWorld({ ...defaults, concurrency: 1 });
 		await add(world, "at 14", { supersedes: "at 10" });
-		const dying = world.restart({ store: { ...world.store, save: () => Promise.reject(new Error("killed")) } });
+		const dying = world.restart({ store: changed(world.store, { save: () => Promise.reject(new Error("killed")) }) });
 		const { agency, anna } = world;
 		const back = { id: "at 10", agencyId: agency.id, to: anna.phoneNumber, body: "at 10", supersedes: "at 14" };
 		await expect(dying.enqueue(back)).rejects.toThrow("killed");
@@ -156,7 +157,7 @@ describe("a visit that moves back", () => {
 	test("a text that is due later goes too if the process died before it cancelled it", async () => {
 		const world = createWorld(defaults);
 		await add(world, "at 10", { notBefore: later(world, 5) });
-		const dying = world.restart({ store: { ...world.store, save: () => Promise.reject(new Error("killed")) } });
+		const dying = world.restart({ store: changed(world.store, { save: () => Promise.reject(new Error("killed")) }) });
 		const { agency, anna } = world;
 		const moved = { id: "at 14", agencyId: agency.id, to: anna.phoneNumber, body: "at 14", supersedes: "at 10" };
 		await expect(dying.enqueue(moved)).rejects.toThrow("killed");
@@ -289,7 +290,7 @@ describe("a contact whose number was corrected", () => {
 		const world = moving();
 		const { agency, corrected } = world;
 		await add(world, "v0", { notBefore: later(world, 1) });
-		const dying = world.restart({ store: { ...world.store, save: () => Promise.reject(new Error("killed")) } });
+		const dying = world.restart({ store: changed(world.store, { save: () => Promise.reject(new Error("killed")) }) });
 		const moved = { id: "v1", agencyId: agency.id, to: corrected.phoneNumber, body: "v1", supersedes: "v0" };
 		await expect(dying.enqueue(moved)).rejects.toThrow("killed");
 		expect(await stateOf(world, "v0")).toEqual(["waiting", null]);

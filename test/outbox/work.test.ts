@@ -1,10 +1,11 @@
 // The worker: what it asks the store for, and what it does when the database fails.
 
 import { createClient } from "messaging-conversations";
-import { createOutbox, type OutboxEngine, type OutboxStore } from "messaging-conversations/outbox";
+import { createOutbox, type OutboxEngine } from "messaging-conversations/outbox";
 import { createSandbox, type Sandbox } from "messaging-conversations/sandbox";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { memoryStore } from "./memory.ts";
+import { changed, type OutboxStore } from "./port.ts";
 import { createWorld } from "./world.ts";
 
 /** An engine that keeps its handler, so that a test can wake a recipient's queue, and counts the workers that have not been stopped. */
@@ -264,14 +265,13 @@ test("observe without an agency adds one job, whichever the agencies of the cont
 test("drain sends what came while its last claim was being made", async () => {
 	const store = memoryStore();
 	const { agency, sandbox, outbox, enqueue, state } = createWorld({
-		store: {
-			...store,
+		store: changed(store, {
 			async claim(options) {
 				const leases = await store.claim(options);
 				await new Promise((resolve) => setTimeout(resolve, 30));
 				return leases;
 			},
-		},
+		}),
 	});
 	const bert = agency.contact("+447700900102");
 	bert.writes("Hello?");
@@ -296,8 +296,7 @@ test("a busy worker finds what another process stores, although its last claim f
 	const busy = restart({
 		client: createClient({ ...sandbox.connection, fetch, retry: false }),
 		concurrency: 8,
-		store: {
-			...store,
+		store: changed(store, {
 			async claim(options) {
 				const leases = await store.claim(options);
 				// A claim takes a while.
@@ -305,7 +304,7 @@ test("a busy worker finds what another process stores, although its last claim f
 				claims++;
 				return leases;
 			},
-		},
+		}),
 	});
 	const other = restart({ client });
 	const enqueue = (id: string) => {
@@ -344,6 +343,7 @@ test("a text of a campaign costs at most eleven calls of the store", async () =>
 	const counted = new Proxy(memoryStore(), {
 		get(store, name) {
 			const method = Reflect.get(store, name);
+			if (typeof method !== "function") return method;
 			return (...given: unknown[]) => {
 				counts.set(String(name), (counts.get(String(name)) ?? 0) + 1);
 				return method.apply(store, given);

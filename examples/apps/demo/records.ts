@@ -3,7 +3,7 @@
 import { EventEmitter } from "node:events";
 import { setTimeout } from "node:timers/promises";
 import { type AgencyClient, type Client, isPartnerError } from "messaging-conversations";
-import { createOutbox, type OutboxStatus, type OutboxStore, postgresStore } from "messaging-conversations/outbox";
+import { createOutbox, type OutboxStatus, type PostgresQueryable, postgresStore } from "messaging-conversations/outbox";
 import { watch } from "messaging-conversations/sync";
 import type { Database } from "../database.ts";
 import { checkpointOf, nightly, storeChange, tables } from "../sync/mirror.ts";
@@ -54,7 +54,7 @@ export async function openRecords(client: Client, agency: AgencyClient, database
 	const changed = (): boolean => news.emit("change");
 	const outbox = createOutbox({
 		client,
-		store: reporting(postgresStore(database), changed),
+		store: postgresStore(reporting(database, changed)),
 		// The page says beforehand which text a new one takes the place of.
 		onHeld: "replace",
 		onPaused: ({ reason, error, retryAt }) =>
@@ -174,13 +174,14 @@ export async function openRecords(client: Client, agency: AgencyClient, database
 }
 
 /** Calls `changed` after each change of a text. The outbox's `onSettled` is not called for `sending` and `held`. */
-function reporting(store: OutboxStore, changed: () => void): OutboxStore {
-	const save: OutboxStore["save"] = async (text) => {
-		const isSaved = await store.save(text);
-		if (isSaved) changed();
-		return isSaved;
+function reporting(database: Database, changed: () => void): PostgresQueryable {
+	return {
+		async query(sql, values) {
+			const result = await database.query(sql, values);
+			if (/\bupdate outbox_text\b/.test(sql)) changed();
+			return result;
+		},
 	};
-	return { ...store, save };
 }
 
 function lineOf(key: string, row: Record<string, unknown>, text: OutboxStatus | undefined): Line {

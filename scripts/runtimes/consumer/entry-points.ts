@@ -1,7 +1,6 @@
 // With a sandbox of its own: in process, served over HTTP by this runtime, and the same through `nodeHttp`.
 import * as nodeEntry from "messaging-conversations/node";
 import * as outboxEntry from "messaging-conversations/outbox";
-import * as outboxTestingEntry from "messaging-conversations/outbox/testing";
 import * as sandboxEntry from "messaging-conversations/sandbox";
 import * as serverEntry from "messaging-conversations/sandbox/server";
 import * as syncEntry from "messaging-conversations/sync";
@@ -23,12 +22,13 @@ async function main(): Promise<void> {
 		"createOutbox",
 		"isOptIn",
 		"isOptOut",
+		"isRefusal",
+		"isWrongNumber",
 		"mysqlStore",
 		"pgBossEngine",
 		"postgresStore",
 		"sqliteStore",
 	]);
-	exactly(outboxTestingEntry, ["storeChecks"]);
 	exactly(sandboxEntry, ["bugFrom", "createSandbox", "sandboxFetch", "scenarioNames", ...scenarioNames]);
 	for (const name of scenarioNames) scenarios[name](createSandbox());
 	const http = nodeHttp({ maxSockets: 8, keepAliveMs: 1000 });

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { OutboxStore } from "../../outbox/store.ts";
+import { isPort, type OutboxStore } from "../../outbox/store.ts";
 import { mysqlStore } from "../../outbox/stores/mysql.ts";
 import { postgresStore } from "../../outbox/stores/postgres.ts";
 import { refuseOtherSchema } from "../../outbox/stores/schema.ts";
@@ -146,9 +146,11 @@ export async function openStore(url: string, table: string, cwd: string): Promis
 	try {
 		const dialect = kind === "remote" ? "sqlite" : kind;
 		await refuseOtherSchema(db, dialect, table).catch((error: unknown) => Promise.reject(readable(error, url)));
-		const store = { postgres: postgresStore, mysql: mysqlStore, sqlite: sqliteStore }[dialect];
+		const make = { postgres: postgresStore, mysql: mysqlStore, sqlite: sqliteStore }[dialect];
+		const store = make(db as never, { table });
+		if (!isPort(store)) throw new Error("The store is of another version of this package.");
 		return {
-			store: store(db as never, { table }),
+			store,
 			close: async () => void (await close()),
 		};
 	} catch (error) {

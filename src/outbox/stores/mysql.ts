@@ -1,5 +1,5 @@
 import { refuse } from "../input.ts";
-import type { OutboxStore } from "../store.ts";
+import type { DatabaseStore, OutboxStore } from "../store.ts";
 import type { NewText } from "../text.ts";
 import { type AnyQueryable, databaseOf, type Operation, refuseEnded, transactionOf } from "../transaction.ts";
 import type { MysqlQueryable } from "../transactions/mysql2.ts";
@@ -243,7 +243,7 @@ const statements = ({ texts, stops, queues, agencies, workers }: Names): Stateme
 export function mysqlStore(
 	pool: MysqlQueryable | SequelizeQueryable | AnyQueryable,
 	options: StoreOptions = {},
-): OutboxStore {
+): DatabaseStore {
 	const database = databaseOf(pool, "mysql", "pool", "mysqlStore");
 	const names = namesFrom(options, "mysqlStore");
 	const { texts } = names;
@@ -291,7 +291,7 @@ export function mysqlStore(
 			if ((text[field] ?? "").length > longest)
 				refuse(field, `must have at most ${longest} characters on MySQL`, "enqueue");
 	};
-	return {
+	const port: OutboxStore = {
 		...store,
 		async insert(text, tx) {
 			checked(text);
@@ -306,6 +306,7 @@ export function mysqlStore(
 			return store.supersede(text, old, tx);
 		},
 	};
+	return port;
 }
 
 /** The ids of changes to acknowledge, whose values are ids, each with its revision. */

@@ -1,4 +1,4 @@
-import type { OutboxStore } from "../store.ts";
+import type { DatabaseStore } from "../store.ts";
 import { type AnyQueryable, databaseOf, type Operation, refuseEnded, transactionOf } from "../transaction.ts";
 import type { PostgresQueryable } from "../transactions/pg.ts";
 import type { PostgresJsSql } from "../transactions/postgres-js.ts";
@@ -211,7 +211,7 @@ const statements = ({ texts, stops, queues, agencies, workers }: Names, hidden: 
 export function postgresStore(
 	pool: PostgresQueryable | PostgresJsSql | AnyQueryable,
 	options: StoreOptions = {},
-): OutboxStore {
+): DatabaseStore {
 	const database = databaseOf(pool, "postgres", "pool", "postgresStore");
 	const names = namesFrom(options, "postgresStore");
 	const { texts } = names;

@@ -4,7 +4,7 @@
  */
 
 import { type Awaitable, after } from "../awaitable.ts";
-import { bandOf, type OutboxStore } from "../store.ts";
+import { bandOf, type OutboxStore, storeMark } from "../store.ts";
 import type { NewText, OpenText, OutboxText, Recipient } from "../text.ts";
 import { inChunks, type Row, type Value } from "./connection.ts";
 import { createContactNames } from "./contact-names.ts";
@@ -84,6 +84,7 @@ export function createSqlStore(database: Database): OutboxStore {
 	const facts = createFacts(statements, names, { query });
 	const operations = createOperations(statements, { query, change, changeQueues });
 	return {
+		...storeMark,
 		...queues,
 		async migrate() {
 			await check();

@@ -1,5 +1,5 @@
 import { type Awaitable, after } from "../awaitable.ts";
-import type { OutboxStore } from "../store.ts";
+import type { DatabaseStore } from "../store.ts";
 import {
 	type AnyQueryable,
 	databaseOf,
@@ -238,7 +238,10 @@ const busyMs = 5_000;
  * const crmOutbox = createOutbox({ client, store: sqliteStore(db) });
  * await crmOutbox.migrate();
  */
-export function sqliteStore(db: SqliteDatabase | LibsqlClient | AnyQueryable, options: StoreOptions = {}): OutboxStore {
+export function sqliteStore(
+	db: SqliteDatabase | LibsqlClient | AnyQueryable,
+	options: StoreOptions = {},
+): DatabaseStore {
 	const database = databaseOf(db, "sqlite", "db", "sqliteStore");
 	const names = namesFrom(options, "sqliteStore");
 	const { texts } = names;

@@ -1,8 +1,9 @@
 // Two workers on pg-boss and PostgreSQL, which are killed and stopped. Every text is there once and in its order, and a
 // contact who declined gets none.
-import { pgBossEngine, postgresStore } from "messaging-conversations/outbox";
+import { pgBossEngine } from "messaging-conversations/outbox";
 import PgBoss from "pg-boss";
 import { test } from "vitest";
+import { postgresStore } from "../port.ts";
 import { longestMs, playRounds } from "./kill-rounds.ts";
 import { usePostgres } from "./server.ts";
 import { startBoss } from "./shared-boss.ts";

@@ -3,17 +3,12 @@ import * as bullmq5 from "bullmq";
 import * as bullmq6 from "bullmq-6";
 import IORedis from "ioredis";
 import { createClient } from "messaging-conversations";
-import {
-	type BullmqEngineOptions,
-	bullmqEngine,
-	createOutbox,
-	mysqlStore,
-	type Pause,
-} from "messaging-conversations/outbox";
+import { type BullmqEngineOptions, bullmqEngine, createOutbox, type Pause } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { isLong } from "../../length.ts";
 import { freePort } from "../../postgres.ts";
+import { mysqlStore } from "../port.ts";
 import { useMysql } from "./mysql-server.ts";
 import { type RedisServer, startRedis } from "./redis-server.ts";
 

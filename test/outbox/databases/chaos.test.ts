@@ -5,19 +5,13 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import Libsql from "libsql";
 import { createClient } from "messaging-conversations";
-import {
-	createOutbox,
-	mysqlStore,
-	type OutboxStore,
-	postgresStore,
-	sqliteStore,
-	type Transaction,
-} from "messaging-conversations/outbox";
+import { createOutbox, type Transaction } from "messaging-conversations/outbox";
 import { type Contact, createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
 import type { RowDataPacket } from "mysql2";
 import { describe, expect, test } from "vitest";
 import { isLong } from "../../length.ts";
+import { mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
 import { newFile } from "./open.ts";
 import { usePostgres } from "./server.ts";

@@ -5,17 +5,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import Libsql from "libsql";
 import { createClient } from "messaging-conversations";
-import {
-	createOutbox,
-	mysqlStore,
-	type OutboxOptions,
-	type OutboxStore,
-	postgresStore,
-	sqliteStore,
-} from "messaging-conversations/outbox";
+import { createOutbox, type OutboxOptions } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { start } from "../../cli/run.ts";
+import { mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
 import { newText } from "../store-suite.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
 import { newFile } from "./open.ts";

@@ -3,11 +3,12 @@
 // scene, and the number of workers.
 import Libsql from "libsql";
 import { createClient } from "messaging-conversations";
-import { createOutbox, mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
+import { createOutbox } from "messaging-conversations/outbox";
 import mysql from "mysql2/promise";
 import pg from "pg";
 import { newProgress } from "../../../src/outbox/text.ts";
 import { startServer } from "../../postgres.ts";
+import { mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
 import { startMysql } from "./mysql-server.ts";
 import { newFile } from "./open.ts";
 

@@ -1,8 +1,9 @@
 // Tables that strangers can read or change are refused on PostgreSQL: Supabase, for one, grants each new table to its public keys.
-import { type OutboxStore, postgresStore } from "messaging-conversations/outbox";
+
 import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Server, startServer } from "../../postgres.ts";
+import { type OutboxStore, postgresStore } from "../port.ts";
 import { newText } from "../store-suite.ts";
 import { usePostgres } from "./server.ts";
 

@@ -1,9 +1,9 @@
 // An outbox that can only wait, on databases. With one in its process, nothing but a timer ends a worker that never sleeps.
 import Libsql from "libsql";
-import { mysqlStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
 import { describe, test } from "vitest";
 import { isLong } from "../../length.ts";
 import { expectCalm, situations } from "../idle.ts";
+import { mysqlStore, postgresStore, sqliteStore } from "../port.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
 import { newFile } from "./open.ts";
 import { usePostgres } from "./server.ts";

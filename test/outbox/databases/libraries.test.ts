@@ -2,13 +2,14 @@
 import { createClient as createLibsql } from "@libsql/client";
 import Libsql from "libsql";
 import { createClient } from "messaging-conversations";
-import { createOutbox, postgresStore, sqliteStore, type Transaction } from "messaging-conversations/outbox";
+import { createOutbox, type Transaction } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import mysql from "mysql2";
 import promised from "mysql2/promise";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Server, startServer } from "../../postgres.ts";
+import { postgresStore, sqliteStore } from "../port.ts";
 import { newText } from "../store-suite.ts";
 import { type Library, libraries } from "./libraries.ts";
 import { movesAVisit } from "./moves-a-visit.ts";

@@ -1,8 +1,8 @@
 // Tables with very many texts, on connections whose statements may not last long.
 import Libsql from "libsql";
-import { mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
 import mysql from "mysql2/promise";
 import pg from "pg";
+import { mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
 import { newText } from "../store-suite.ts";
 
 /** The number that has many of the texts. */

@@ -4,12 +4,9 @@ import Libsql from "libsql";
 import mysql from "mysql2/promise";
 import pg from "pg";
 import { healthOf } from "../../../src/outbox/health.ts";
-import type { OutboxStore } from "../../../src/outbox/store.ts";
-import { mysqlStore } from "../../../src/outbox/stores/mysql.ts";
-import { postgresStore } from "../../../src/outbox/stores/postgres.ts";
-import { sqliteStore } from "../../../src/outbox/stores/sqlite.ts";
 import { newProgress } from "../../../src/outbox/text.ts";
 import { startServer } from "../../postgres.ts";
+import { mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
 import { startMysql } from "./mysql-server.ts";
 import { newFile } from "./open.ts";
 

@@ -2,14 +2,11 @@
 // `npx tsx test/outbox/databases/measure.ts postgres` or `… mysql`, and with Node 22 or later `… measure.ts better-sqlite3`.
 import { createRequire } from "node:module";
 import Libsql from "libsql";
-import type { Lease, OutboxStore } from "messaging-conversations/outbox";
 import mysql from "mysql2/promise";
 import pg from "pg";
-import { mysqlStore } from "../../../src/outbox/stores/mysql.ts";
-import { postgresStore } from "../../../src/outbox/stores/postgres.ts";
-import { sqliteStore } from "../../../src/outbox/stores/sqlite.ts";
 import { newProgress, type OutboxText } from "../../../src/outbox/text.ts";
 import { startServer } from "../../postgres.ts";
+import { type Lease, mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
 import { startMysql } from "./mysql-server.ts";
 import { newFile } from "./open.ts";
 

@@ -1,6 +1,7 @@
 // What `migrate` does to tables that are there: nothing, except that it builds an index that is missing, beside the work.
-import { postgresStore } from "messaging-conversations/outbox";
+
 import { expect, test } from "vitest";
+import { postgresStore } from "../port.ts";
 import { newText } from "../store-suite.ts";
 import { usePostgres } from "./server.ts";
 

@@ -1,9 +1,10 @@
 // Two workers on BullMQ and MySQL, which are killed and stopped. Redis is flushed or restarted then. Every text is there once
 // and in its order, and a contact who declined gets none.
 import { Queue, Worker } from "bullmq";
-import { bullmqEngine, mysqlStore } from "messaging-conversations/outbox";
+import { bullmqEngine } from "messaging-conversations/outbox";
 import type { RowDataPacket } from "mysql2";
 import { afterAll, beforeAll, describe, test } from "vitest";
+import { mysqlStore } from "../port.ts";
 import { longestMs, playRounds } from "./kill-rounds.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
 import { type RedisServer, startRedis } from "./redis-server.ts";

@@ -1,13 +1,14 @@
 // The transaction that people already have, on MySQL: each library with commit, rollback and a double enqueue.
 import mariadb from "mariadb";
 import { createClient } from "messaging-conversations";
-import { createOutbox, mysqlStore, postgresStore, type Transaction } from "messaging-conversations/outbox";
+import { createOutbox, type Transaction } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import callbacks from "mysql2";
 import promised from "mysql2/promise";
 import pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
 import { isLong } from "../../length.ts";
+import { mysqlStore, postgresStore } from "../port.ts";
 import { newText } from "../store-suite.ts";
 import { movesAVisit } from "./moves-a-visit.ts";
 import { mysqlLibraries } from "./mysql-libraries.ts";

@@ -1,8 +1,8 @@
 // How MySQL and MariaDB are set up: sql_mode, character sets, time zones, isolation levels and locks.
 
-import { mysqlStore, type OutboxStore } from "messaging-conversations/outbox";
 import type mysql from "mysql2/promise";
 import { describe, expect, test } from "vitest";
+import { mysqlStore, type OutboxStore } from "../port.ts";
 
 import { newText } from "../store-suite.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";

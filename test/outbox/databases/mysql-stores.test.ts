@@ -1,8 +1,8 @@
-import { mysqlStore } from "messaging-conversations/outbox";
 import type mysql from "mysql2/promise";
 import { describe, expect, test } from "vitest";
 import { isLong } from "../../length.ts";
 import { playAll } from "../histories.ts";
+import { mysqlStore } from "../port.ts";
 import { newText, storeSuite } from "../store-suite.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
 import { runStatements } from "./statements.ts";

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { createClient } from "@libsql/client";
 import Libsql from "libsql";
-import { type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
 import pg from "pg";
+import { type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "outbox-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));

@@ -1,11 +1,11 @@
 // Connections that change what they read are refused by the name of the option, before anything is stored.
 import { Kysely, MysqlDialect, ParseJSONResultsPlugin, PostgresDialect } from "kysely";
 import Libsql from "libsql";
-import { mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
 import { createPool } from "mysql2";
 import pg from "pg";
 import postgres from "postgres";
 import { afterAll, describe, expect, test } from "vitest";
+import { mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
 import { newText } from "../store-suite.ts";
 import { useMysql } from "./mysql-server.ts";
 import { newFile } from "./open.ts";
@@ -127,7 +127,7 @@ test("a transaction of Kysely with ParseJSONResultsPlugin is refused", async () 
 	const dialect = new PostgresDialect({ pool: new pg.Pool({ connectionString: url, max: 2 }) });
 	const db = new Kysely<object>({ dialect, plugins: [new ParseJSONResultsPlugin()] });
 	ends.push(() => db.destroy());
-	await expect(db.transaction().execute((tx) => store.insert(text, tx))).rejects.toMatchObject({
+	await expect(db.transaction().execute(async (tx) => store.insert(text, tx))).rejects.toMatchObject({
 		field: "tx",
 		rule: expect.stringContaining("ParseJSONResultsPlugin"),
 	});

@@ -1,5 +1,6 @@
-import type { EnqueuedText, Outbox, OutboxStore, Transaction } from "messaging-conversations/outbox";
+import type { EnqueuedText, Outbox, Transaction } from "messaging-conversations/outbox";
 import { expect } from "vitest";
+import type { OutboxStore } from "../port.ts";
 
 /** A text in a database, and how its library runs a transaction. */
 interface Opened {

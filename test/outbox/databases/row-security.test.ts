@@ -1,9 +1,10 @@
 // Row level security of PostgreSQL hides rows without an error. Nothing is stored then, and no worker works on what is left.
 import { createClient } from "messaging-conversations";
-import { createOutbox, type Outbox, postgresStore } from "messaging-conversations/outbox";
+import { createOutbox, type Outbox } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import type pg from "pg";
 import { expect, test } from "vitest";
+import { postgresStore } from "../port.ts";
 import { newText } from "../store-suite.ts";
 import { usePostgres } from "./server.ts";
 
@@ -76,9 +77,8 @@ test("a role to which rows are hidden stores nothing, and its worker and its dra
 	await expect(worker.outbox.migrate()).rejects.toMatchObject(refusal("pool", worker.role));
 	expect(await stored()).toEqual([]);
 	// By what the message says.
-	const { message } = await app.outbox
-		.enqueue({ ...text, id: "a" })
-		.catch((error: Error) => error as Error & { message: string });
+	const refused: unknown = await app.outbox.enqueue({ ...text, id: "a" }).catch((error: unknown) => error);
+	const { message } = Object(refused);
 	const [, mend = ""] = /Run: (.*?); or/.exec(String(message)) ?? [];
 	await owner.query(mend);
 	expect((await app.outbox.enqueue({ ...text, id: "a" })).state).toBe("waiting");
@@ -178,7 +178,8 @@ test("the owner sees all rows, unless row level security is forced", async () =>
 	await owner.query("alter table outbox_text_queues force row level security");
 	const calls = [() => outbox.migrate(), () => outbox.enqueue({ ...text, id: "b" }), () => outbox.drain()];
 	for (const call of calls) await expect(call()).rejects.toMatchObject(refusal("pool", role));
-	const { message } = await outbox.migrate().catch((error: Error) => error as Error & { message: string });
+	const refused: unknown = await outbox.migrate().catch((error: unknown) => error);
+	const { message } = Object(refused);
 	const [, mend = ""] = /Run: (.*?); or/.exec(String(message)) ?? [];
 	expect(mend).toBe("alter table outbox_text_queues no force row level security");
 	await pool.query(mend);

@@ -2,12 +2,13 @@
 import { once } from "node:events";
 import Libsql from "libsql";
 import { createClient } from "messaging-conversations";
-import { createOutbox, postgresStore, sqliteStore } from "messaging-conversations/outbox";
+import { createOutbox } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Server, startServer } from "../../postgres.ts";
+import { postgresStore, sqliteStore } from "../port.ts";
 import { newFile } from "./open.ts";
 import { useWorkers } from "./start-worker.ts";
 

@@ -1,14 +1,9 @@
 import { createClient } from "messaging-conversations";
-import {
-	createOutbox,
-	type PgBossLike,
-	type PostgresQueryable,
-	pgBossEngine,
-	postgresStore,
-} from "messaging-conversations/outbox";
+import { createOutbox, type PgBossLike, type PostgresQueryable, pgBossEngine } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import pg from "pg";
 import { expect } from "vitest";
+import { postgresStore } from "../port.ts";
 
 /** What the tests call of any version of pg-boss. */
 interface Boss extends PgBossLike {

@@ -1,5 +1,6 @@
 // How the libraries of SQLite run a transaction.
-import type { sqliteStore, Transaction } from "messaging-conversations/outbox";
+import type { Transaction } from "messaging-conversations/outbox";
+import type { sqliteStore } from "../port.ts";
 
 export interface SqliteLibrary {
 	db: Parameters<typeof sqliteStore>[0];

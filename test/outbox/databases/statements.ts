@@ -1,4 +1,4 @@
-import type { OutboxStore } from "messaging-conversations/outbox";
+import type { OutboxStore } from "../port.ts";
 import { newText } from "../store-suite.ts";
 
 /** Runs what the outbox does with the texts of a queue, of which there are many. */

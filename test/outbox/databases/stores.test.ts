@@ -4,10 +4,10 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createClient } from "@libsql/client";
 import Libsql from "libsql";
-import { type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { isLong } from "../../length.ts";
+import { type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
 import { newText, storeSuite } from "../store-suite.ts";
 import { emptyPglite, newFile, openLibsql, openLibsqlClient, openPglite } from "./open.ts";
 import { usePostgres } from "./server.ts";
@@ -225,7 +225,7 @@ describe("a text in the caller's transaction is there with the caller's row, or 
 		await both(store, async (id, fail) => {
 			const inserted: Promise<unknown>[] = [];
 			db.transaction(() => {
-				inserted.push(store.insert({ ...text, id }, db).catch(() => {}));
+				inserted.push(Promise.resolve(store.insert({ ...text, id }, db)).catch(() => {}));
 				if (fail) throw new Error("thought better of it");
 			})();
 			await Promise.all(inserted);
@@ -291,7 +291,7 @@ describe("a text in the caller's transaction is there with the caller's row, or 
 		const store = postgresStore(db);
 		await store.migrate();
 		await expect(store.insert({ ...text, id: "a" }, db)).rejects.toMatchObject({ field: "tx" });
-		await db.transaction((tx) => store.insert({ ...text, id: "b" }, tx));
+		await db.transaction(async (tx) => store.insert({ ...text, id: "b" }, tx));
 		expect([await store.find("a"), await store.find("b")]).toMatchObject([undefined, { id: "b" }]);
 	});
 
@@ -306,7 +306,7 @@ describe("a text in the caller's transaction is there with the caller's row, or 
 					value,
 				]),
 			);
-		const stored = await db.transaction((tx) => {
+		const stored = await db.transaction(async (tx) => {
 			const query = async (sql: string, values?: unknown[]) => ({
 				rows: (await tx.query(sql, values)).rows.map(camelCase),
 			});
@@ -331,7 +331,7 @@ describe("a text in the caller's transaction is there with the caller's row, or 
 
 describe("many waiting texts to many contacts cost no scan", () => {
 	const texts = isLong ? 10_000 : 2_000;
-	const fill = async (store: OutboxStore, insert: (id: string, to: string) => Promise<unknown>): Promise<void> => {
+	const fill = async (store: OutboxStore, insert: (id: string, to: string) => unknown): Promise<void> => {
 		await store.migrate();
 		for (let at = 0; at < texts; at++) await insert(`t${at}`, `+44770090${String(at % (texts / 5)).padStart(4, "0")}`);
 	};

@@ -1,9 +1,10 @@
 // A person stops the sends in the middle of a backlog, on real databases: two workers obey, and so does a text of an open transaction.
 import Libsql from "libsql";
 import { createClient } from "messaging-conversations";
-import { createOutbox, mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
+import { createOutbox } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { describe, expect, test } from "vitest";
+import { mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
 import { newFile } from "./open.ts";
 import { usePostgres } from "./server.ts";

@@ -2,20 +2,13 @@
 import { createClient as createLibsql } from "@libsql/client";
 import Libsql from "libsql";
 import { createClient } from "messaging-conversations";
-import {
-	createOutbox,
-	type EnqueuedText,
-	mysqlStore,
-	type OutboxStore,
-	postgresStore,
-	sqliteStore,
-	type Transaction,
-} from "messaging-conversations/outbox";
+import { createOutbox, type EnqueuedText, type Transaction } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import mysql from "mysql2/promise";
 import type pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
 import { isLong } from "../../length.ts";
+import { mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
 import { movesAVisit } from "./moves-a-visit.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
 import { newFile } from "./open.ts";

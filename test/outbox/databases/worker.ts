@@ -3,19 +3,11 @@ import { PGlite } from "@electric-sql/pglite";
 import { Queue, Worker } from "bullmq";
 import Libsql from "libsql";
 import { createClient } from "messaging-conversations";
-import {
-	bullmqEngine,
-	createOutbox,
-	mysqlStore,
-	type OutboxEngine,
-	type OutboxStore,
-	pgBossEngine,
-	postgresStore,
-	sqliteStore,
-} from "messaging-conversations/outbox";
+import { bullmqEngine, createOutbox, type OutboxEngine, pgBossEngine } from "messaging-conversations/outbox";
 import mysql from "mysql2/promise";
 import pg from "pg";
 import PgBoss from "pg-boss";
+import { changed, mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
 
 /** Where a worker dies or stops. */
 export const points = [
@@ -86,8 +78,7 @@ async function main(task: Task): Promise<void> {
 		engine,
 		concurrency: 8,
 		...times,
-		store: {
-			...store,
+		store: changed(store, {
 			async save(text, options) {
 				if (text.state === "sending") come("before the mark", text.to);
 				const isSaved = await store.save(text, options);
@@ -97,7 +88,7 @@ async function main(task: Task): Promise<void> {
 				if (text.state === "sent" || text.state === "held") come("stored", text.to);
 				return true;
 			},
-		},
+		}),
 	});
 	await outbox.migrate();
 	for (const text of enqueue) await outbox.enqueue(text);

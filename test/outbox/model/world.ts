@@ -3,8 +3,8 @@
 import { createHash } from "node:crypto";
 import { type Client, PartnerConnectionError, PartnerTimeoutError } from "messaging-conversations";
 import type * as outboxes from "messaging-conversations/outbox";
-import type { Lease, OutboxStore, Progress } from "messaging-conversations/outbox";
 import type * as memory from "../memory.ts";
+import type { Lease, OutboxStore, Progress } from "../port.ts";
 
 /** The code that is run, or a copy of it in which a rule is missing. */
 export interface Code extends Pick<typeof outboxes, "createOutbox">, Pick<typeof memory, "memoryStore"> {}

@@ -2,9 +2,10 @@
 import Database from "better-sqlite3";
 import { drizzle } from "drizzle-orm/better-sqlite3";
 import { createClient } from "messaging-conversations";
-import { createOutbox, type EnqueuedText, sqliteStore, type Transaction } from "messaging-conversations/outbox";
+import { createOutbox, type EnqueuedText, type Transaction } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { describe, expect, test } from "vitest";
+import { sqliteStore } from "../../port.ts";
 import { newText } from "../../store-suite.ts";
 import { newFile } from "../open.ts";
 import { prove } from "../transactions/prove.ts";

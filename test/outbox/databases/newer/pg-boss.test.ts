@@ -1,10 +1,11 @@
 import { createClient } from "messaging-conversations";
-import { createOutbox, pgBossEngine, postgresStore } from "messaging-conversations/outbox";
+import { createOutbox, pgBossEngine } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import pg from "pg";
 import { PgBoss } from "pg-boss-12";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Server, startServer } from "../../../postgres.ts";
+import { postgresStore } from "../../port.ts";
 import { oneStopsAlone, startBoss } from "../shared-boss.ts";
 
 let server: Server | undefined;

@@ -1,7 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import Database from "better-sqlite3";
-import { type SqliteDatabase, sqliteStore } from "messaging-conversations/outbox";
+import type { SqliteDatabase } from "messaging-conversations/outbox";
 import { describe } from "vitest";
+import { sqliteStore } from "../../port.ts";
 import { storeSuite } from "../../store-suite.ts";
 
 const databases: [name: string, open: () => SqliteDatabase & { exec: (sql: string) => unknown }][] = [

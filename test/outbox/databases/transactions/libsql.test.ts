@@ -1,8 +1,8 @@
 import { createClient } from "@libsql/client";
 import { drizzle } from "drizzle-orm/libsql";
 import Libsql from "libsql";
-import { sqliteStore } from "messaging-conversations/outbox";
 import { describe } from "vitest";
+import { sqliteStore } from "../../port.ts";
 import { newFile } from "../open.ts";
 import { asynchronous, synchronous } from "../sqlite-libraries.ts";
 import { prove } from "./prove.ts";

@@ -1,6 +1,6 @@
 import { PGlite } from "@electric-sql/pglite";
-import { postgresStore } from "messaging-conversations/outbox";
 import { describe } from "vitest";
+import { postgresStore } from "../../port.ts";
 import { prove } from "./prove.ts";
 
 describe("PGlite", () =>

@@ -1,9 +1,10 @@
 // What each library is tried with: races of transactions that end beside it.
 import { createClient } from "messaging-conversations";
-import { createOutbox, mysqlStore, type OutboxStore, postgresStore } from "messaging-conversations/outbox";
+import { createOutbox } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { afterAll, describe, expect, test } from "vitest";
 import { isLong } from "../../../length.ts";
+import { mysqlStore, type OutboxStore, postgresStore } from "../../port.ts";
 import { type Library, libraries } from "../libraries.ts";
 import { mysqlLibraries } from "../mysql-libraries.ts";
 import { mysqlKinds, useMysql } from "../mysql-server.ts";

@@ -1,6 +1,7 @@
 // Transactions that end beside an `enqueue`, `enqueueMany`, `cancel` or `acknowledge`: committed, rolled back, on connections that are used again.
-import type { EnqueuedText, Outbox, OutboxStore, Transaction } from "messaging-conversations/outbox";
+import type { EnqueuedText, Outbox, Transaction } from "messaging-conversations/outbox";
 import { isLong } from "../../../length.ts";
+import type { OutboxStore } from "../../port.ts";
 
 /** An outbox on a library. */
 export interface Raced {

@@ -1,10 +1,11 @@
 // Transactions that a library puts around every statement of a function, by AsyncLocalStorage.
 import { createClient } from "messaging-conversations";
-import { createOutbox, postgresStore } from "messaging-conversations/outbox";
+import { createOutbox } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { DataSource } from "typeorm";
 import { addTransactionalDataSource, initializeTransactionalContext, runInTransaction } from "typeorm-transactional";
 import { expect, test } from "vitest";
+import { postgresStore } from "../../port.ts";
 import { usePostgres } from "../server.ts";
 
 const { create } = usePostgres(import.meta.url);

@@ -1,5 +1,6 @@
 // Texts are stored as they were given, changed by one writer at a time, and erased or deleted when asked.
-import type { OutboxText, TextError } from "messaging-conversations/outbox";
+import type { TextError } from "messaging-conversations/outbox";
+import type { OutboxText } from "../port.ts";
 import { equal, like } from "./assert.ts";
 import { attempted, type Check, change, idsOf, noon, otherAgency, recipient, rowOf, stored, textOf } from "./check.ts";
 

@@ -1,11 +1,5 @@
-/**
- * Checks for a store of your own, for any test runner.
- *
- * @module messaging-conversations/outbox/testing
- */
-
-import { PartnerInvalidInput } from "messaging-conversations";
-import type { OutboxStore } from "messaging-conversations/outbox";
+// What a store must do, on each database.
+import type { OutboxStore } from "../port.ts";
 import { equal } from "./assert.ts";
 import type { Check, Given } from "./check.ts";
 import { claimChecks } from "./claims.ts";
@@ -17,7 +11,7 @@ import { transactionChecks } from "./transactions.ts";
 
 /** Something that a store must do, as a test to run. */
 export interface StoreCheck {
-	/** What the store must do, in words: the title of your test. No two checks share one. */
+	/** What the store must do, in words: the title of its test. No two checks share one. */
 	title: string;
 	/**
 	 * Opens a store and checks it. Rejects with an `Error` that names the method, the expected value and the value that the
@@ -29,7 +23,7 @@ export interface StoreCheck {
 /** Options of {@link storeChecks}. */
 export interface StoreChecksOptions {
 	/**
-	 * Runs a function in a transaction on the database of the store that was opened last, and passes it what your users give as
+	 * Runs a function in a transaction on the database of the store that was opened last, and passes it what callers give as
 	 * `tx`. Commits when the function resolves. Rolls back when it rejects, and rejects with the same error. Without this
 	 * option, transactions are not checked.
 	 */
@@ -80,25 +74,18 @@ const methods = Object.keys({
 	workers: true,
 	counts: true,
 	list: true,
-} satisfies Record<keyof OutboxStore, true>);
+} satisfies Record<Exclude<keyof OutboxStore, "~outbox">, true>);
 
 /**
- * The checks that a store of the outbox must pass, about fifty. Those of this package pass them too. They need no test
- * runner: register each with the one that you use.
+ * The checks that a store must pass.
  *
- * @param open - opens a new, empty store, and is called once by each check. Its `migrate` is called for you
- * @throws {PartnerInvalidInput} if `open` or `transaction` is not a function
- * @example
- * for (const { title, run } of storeChecks(openEmptyStore)) test(title, run);
+ * @param open opens a new, empty store, and is called once by each check. Its `migrate` is called here
  */
 export function storeChecks(
 	open: () => OutboxStore | Promise<OutboxStore>,
 	options: StoreChecksOptions = {},
 ): StoreCheck[] {
 	const { transaction } = options;
-	if (typeof open !== "function") refuse("open", "must be a function that opens an empty store");
-	if (transaction !== undefined && typeof transaction !== "function")
-		refuse("transaction", "must be a function that runs its argument in a transaction");
 	const given: Given = async (...texts) => {
 		const store = await open();
 		await store.migrate();
@@ -123,8 +110,4 @@ export function storeChecks(
 		...(transaction ? transactionChecks(transaction) : []),
 	];
 	return checks.map(({ title, run }) => ({ title, run: () => run(given) }));
-}
-
-function refuse(field: string, rule: string): never {
-	throw new PartnerInvalidInput({ field, rule, operation: "storeChecks" });
 }

@@ -1,6 +1,6 @@
 // `insert`, `insertMany`, `supersede`, `cancelIn` and `acknowledge` take part in the caller's transaction.
 
-import type { Superseding } from "messaging-conversations/outbox";
+import type { Superseding } from "../port.ts";
 import { equal, like } from "./assert.ts";
 import {
 	attempted,

@@ -1,4 +1,4 @@
-import type { NewText, OutboxStore, OutboxText, Progress, Recipient } from "messaging-conversations/outbox";
+import type { NewText, OutboxStore, OutboxText, Progress, Recipient } from "../port.ts";
 import { equal } from "./assert.ts";
 
 /** Opens an empty store, migrates it, and stores these texts in it. */

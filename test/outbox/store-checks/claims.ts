@@ -1,5 +1,5 @@
 // Which worker has which queue, whose turn it is, and who is paused.
-import type { ClaimOptions, Lease, OutboxStore, OutboxText } from "messaging-conversations/outbox";
+import type { ClaimOptions, Lease, OutboxStore, OutboxText } from "../port.ts";
 import { equal, like } from "./assert.ts";
 import { type Check, change, noon, otherAgency, otherNumber, recipient, rowOf, textOf } from "./check.ts";
 

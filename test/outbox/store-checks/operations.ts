@@ -1,5 +1,5 @@
 // What people ask of a store, and tell it: suspensions, workers, and what is not finished.
-import type { ClaimOptions, Lease, OutboxStore } from "messaging-conversations/outbox";
+import type { ClaimOptions, Lease, OutboxStore } from "../port.ts";
 import { equal, like } from "./assert.ts";
 import { type Check, change, idsOf, noon, otherAgency, otherNumber, recipient, rowOf, textOf } from "./check.ts";
 

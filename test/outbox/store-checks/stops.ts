@@ -1,5 +1,5 @@
 // A stop ends what was enqueued before it, and nothing that is enqueued later.
-import type { ContactFacts, OutboxStore, Recipient } from "messaging-conversations/outbox";
+import type { ContactFacts, OutboxStore, Recipient } from "../port.ts";
 import { equal, like } from "./assert.ts";
 import { type Check, change, noon, otherAgency, otherNumber, recipient, rowOf, textOf } from "./check.ts";
 
