@@ -11,6 +11,7 @@ import {
 import {
 	doubtSentence,
 	heldSentence,
+	lostSentence,
 	refusalSentence,
 	type Situation,
 	type WaitsFor,
@@ -137,6 +138,7 @@ function descriptionOf(text: OutboxText, waitsFor: WaitsFor | null, consentFaile
 	}
 	const why = reason && reasons[reason];
 	if (why) return why;
+	if (state === "sending" && failures > 0) return lostSentence;
 	// A read found another text in the service's queue.
 	if (state === "waiting" && reads > 0) return "Waits for another text to the contact.";
 	if (state === "waiting" && attempts + failures > 0) return "Waits for the next attempt.";

@@ -88,7 +88,9 @@ function firstCause(text: OutboxText, situation: Situation): WaitsFor {
 	const pause = concerned.map((name) => pauses.find((each) => each.agencyId === name)).find(Boolean);
 	if (state === "held") return cause("consent", [heldSentence(text), ...(pause ? [pausedIn(pause)] : [])].join(" "));
 	if (state === "sending") {
-		const sentence = ["Is being sent; the result is not known yet.", ...(pause ? [pausedIn(pause)] : [])].join(" ");
+		const isUnderWay = progress.failures === 0 && nextAt > now;
+		const what = isUnderWay ? "Is being sent; the result is not known yet." : lostSentence;
+		const sentence = [what, ...(pause ? [pausedIn(pause)] : [])].join(" ");
 		return cause("result", sentence, { until: Math.max(now, nextAt) });
 	}
 	const suspension = suspensionOf(agencyId, suspensions);
@@ -137,6 +139,10 @@ export const wrongNumberSentence =
 
 export const refusalSentence =
 	"Waits: the contact has refused something, perhaps the flat. Marketing goes on once they have written again.";
+
+/** Of a text whose request has ended without a result. */
+export const lostSentence =
+	"A request was made, and it is not known yet whether it was taken: the conversation is read to find out.";
 
 /** Of a text that comes due in the quiet hours after a request without a known result. */
 export const doubtSentence =

@@ -1,6 +1,6 @@
 // What a 403 means, and that one cause is reported once, whatever the number of agencies.
 import { createClient } from "messaging-conversations";
-import { createOutbox } from "messaging-conversations/outbox";
+import { createOutbox, type OutboxOptions, type Pause } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "./memory.ts";
@@ -233,4 +233,69 @@ test("a text expires while the key may not send", async () => {
 	await outbox.enqueue({ ...text, notAfter });
 	await pass(6);
 	expect((await outbox.status("late"))?.state).toBe("expired");
+});
+
+describe("what keeps many texts back is told once", () => {
+	const inbox = (at: number) => `+447700900${200 + at}`;
+	function many(options: Partial<OutboxOptions>) {
+		const sandbox = createSandbox();
+		const agency = sandbox.agency();
+		const told: string[] = [];
+		const now = sandbox.clock.now;
+		const client = createClient({ ...sandbox.connection });
+		const onPaused = ({ reason }: Pause) => told.push(reason);
+		const outbox = createOutbox({ client, store: memoryStore(), now, onPaused, ...options });
+		const enqueue = async (from: number, to: number) => {
+			for (let at = from; at < to; at++) {
+				await outbox.enqueue({ id: `t-${at}`, agencyId: agency.id, to: inbox(at), body: "Hi" });
+				await outbox.drain();
+			}
+		};
+		return { sandbox, agency, outbox, told, enqueue };
+	}
+
+	test("an agency with two languages and no default one", async () => {
+		const { sandbox, agency, outbox, told, enqueue } = many({});
+		agency.consent.set({ languages: ["en", "fr"], defaultLanguage: null });
+		agency.contact("+447700900199").writes("Hello");
+		await enqueue(0, 12);
+		expect(told).toEqual(["language_required"]);
+		agency.consent.set({ defaultLanguage: "en" });
+		sandbox.clock.advance({ minutes: 11 });
+		await outbox.drain();
+		expect((await outbox.status("t-11"))?.state).toBe("held");
+		agency.consent.set({ defaultLanguage: null });
+		sandbox.clock.advance({ minutes: 2 });
+		await enqueue(12, 14);
+		expect(told).toEqual(["language_required", "language_required"]);
+	});
+
+	test("a hook that fails for everybody is told for the first text and the tenth, and again once it has worked", async () => {
+		let isBroken = true;
+		const { sandbox, agency, outbox, told, enqueue } = many({
+			beforeSend: () => {
+				if (isBroken) throw new Error("no");
+				return "send" as const;
+			},
+		});
+		for (let at = 0; at < 20; at++) agency.contact(inbox(at)).writes("Hello");
+		await enqueue(0, 12);
+		expect(told).toEqual(["hook_failed", "hook_failed"]);
+		isBroken = false;
+		sandbox.clock.advance({ minutes: 11 });
+		await outbox.drain();
+		isBroken = true;
+		await enqueue(12, 14);
+		expect(told).toEqual(["hook_failed", "hook_failed", "hook_failed"]);
+	});
+});
+
+test("a request whose answer was lost is not said to be under way", async () => {
+	const { sandbox, contacts, agencies, outbox } = createWorld();
+	sandbox.faults.add({ operation: "messages.send", times: 1, effect: "reset" });
+	const text = { id: "lost", agencyId: `${agencies[0]?.id}`, to: `${contacts[0]?.phoneNumber}`, body: "Hi" };
+	await outbox.enqueue({ ...text, whenClosed: "skip" });
+	await outbox.drain();
+	const status = await outbox.status("lost");
+	expect([status?.state, status?.description]).toEqual(["sending", expect.stringMatching(/^A request was made/)]);
 });

@@ -66,7 +66,10 @@ export interface Pauses {
 	holdAll: (reason: PauseReason, error: PartnerError) => Promise<number>;
 	/** Reports that an agency cannot ask for consent. Returns the time until which texts that need it wait; other texts are sent. */
 	holdConsent: (agencyId: string) => number;
-	/** Reports what keeps a single text waiting: once, until it is cleared. */
+	/**
+	 * Reports what keeps a text waiting: a setting of its agency once, and a hook that fails for the first text, the tenth, the hundredth
+	 * and so on, until all of them are cleared.
+	 */
 	report: (id: string, pause: Omit<Pause, "id">) => void;
 	/** Notes a call that succeeded. A read ends no pause of sends, and a send none of reads. */
 	passed: (recipient: Recipient, operation: "read" | "send" | "settings") => Promise<void>;
@@ -117,8 +120,8 @@ export function createPauses(
 	access: Access,
 ): Pauses {
 	const scopes = new Map<string, Scope>();
-	/** What was reported of each text. */
-	const reported = new Map<string, Set<PauseReason>>();
+	/** The texts that a hook or a setting keeps back, by the fact, and how many of them are reported next. */
+	const kept = new Map<string, { ids: Set<string>; next: number }>();
 	/** Without an agency the scope is every text of the client. */
 	const nameOf = (operation: Operation, agencyId = ""): string => `${operation} ${agencyId}`;
 	const scopeOf = (name: string): Scope => {
@@ -217,12 +220,24 @@ export function createPauses(
 			return scope.until;
 		},
 		report(id, pause) {
-			const reasons = reported.get(id) ?? new Set();
-			if (!reasons.has(pause.reason)) tell(Object.assign(pause, { id }));
-			reported.set(id, reasons.add(pause.reason));
+			const { reason, agencyId, error } = pause;
+			const isHook = reason === "hook_failed";
+			const fact = `${reason} ${isHook ? error?.message : agencyId}`;
+			const texts = kept.get(fact) ?? { ids: new Set(), next: 1 };
+			kept.set(fact, texts);
+			texts.ids.add(id);
+			if (texts.ids.size < texts.next) return;
+			// A hook may fail for one contact alone. So that this hides no failure for all, it is told again when there are ten times as many.
+			texts.next = isHook ? texts.next * 10 : Number.POSITIVE_INFINITY;
+			tell(Object.assign(pause, { id }));
 		},
 		outage: (databaseError, retryAt) => tell({ reason: "database", databaseError, retryAt: new Date(retryAt) }),
-		cleared: (id) => void reported.delete(id),
+		cleared(id) {
+			for (const [fact, { ids }] of kept) {
+				ids.delete(id);
+				if (ids.size === 0) kept.delete(fact);
+			}
+		},
 		async passed({ agencyId, to }, operation) {
 			const names = [nameOf(operation), nameOf(operation, agencyId)];
 			if (operation !== "settings") names.push(nameOf("key"));

@@ -38,8 +38,11 @@ async function workTexts(context: QueueContext, signal: AbortSignal | undefined)
 	const { store, now } = context.options;
 	// Another text of the agency has met an error since the queue was leased.
 	const pausedUntil = context.pauses.pausedUntil(lease.agencyId);
-	// Not later than in a second, because another worker may end the pause.
-	if (pausedUntil > now()) return { at: Math.min(pausedUntil, now() + 1_000), band: lease.band };
+	if (pausedUntil > now()) {
+		await endUnsent(context, await store.open(lease, 20, now()));
+		// Not later than in a second, because another worker may end the pause.
+		return { at: Math.min(pausedUntil, now() + 1_000), band: lease.band };
+	}
 	// Before anything is sent: it reads further back, and may find that the contact wants no more texts.
 	await follow(context, lease, signal);
 	let last: OutboxText | undefined;

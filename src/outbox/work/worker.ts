@@ -202,13 +202,15 @@ export function createLoop({ store, step, now, concurrency, leaseMs, awaken, sus
 			const everybody = paused.find(({ agencyId }) => agencyId === "");
 			for (const pause of everybody ? [everybody] : paused) {
 				if (pause.until > at || running.size >= concurrency || pause.agencyId === allSends) continue;
-				if (await pauses.isForbidden(pause)) continue;
+				const isForbidden = await pauses.isForbidden(pause);
 				const { agencyId: probing } = pause;
 				const options = { now: at, limit: 1, each: 1, leaseMs, isReading: false, probing };
 				const [lease] = await store.claim(options);
 				if (!lease) continue;
 				const until = at + probeMs;
-				if (await store.probe(probing, pause.until, until)) {
+				// Its step makes no request, and ends what is too old.
+				if (isForbidden) start(lease);
+				else if (await store.probe(probing, pause.until, until)) {
 					// What this process knows of the agency may be older than what the store has just said.
 					const own = paused.find(({ agencyId }) => agencyId === lease.agencyId);
 					for (const each of own ? [pause, own] : [pause]) pauses.resumed({ ...each, until: 1 });
