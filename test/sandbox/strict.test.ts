@@ -246,8 +246,8 @@ throughEachEntryPoint((open) => {
 		};
 		const thread = JSON.parse(before).agencies[0].threads[0];
 		const withThread = (change: object) => ({ ...JSON.parse(before).agencies[0], threads: [{ ...thread, ...change }] });
-		const effect = { kind: "explode", status: null, retryAfter: null, latencyMs: 0, field: null, location: "" };
-		const withEffect = { id: 1, operation: null, phase: "before", effect, skip: 0, hits: 0, remaining: 1 };
+		const [whole] = JSON.parse(before).faults;
+		const withEffect = { ...whole, effect: { ...whole.effect, kind: "explode" } };
 		const refusals: readonly (readonly [unknown, RegExp])[] = [
 			[spoiled((copy) => (copy.agencies = [{}])), /import: agencies\[0\]\.id must be a string/],
 			[spoiled((copy) => (copy.agencies = [null])), /agencies\[0\] must be an object/],
@@ -257,6 +257,10 @@ throughEachEntryPoint((open) => {
 			[spoiled((copy) => (copy.keys = [{ id: 1 }])), /keys\[0\]\.id/],
 			[spoiled((copy) => (copy.operations = [["a"]])), /operations\[0\]/],
 			[spoiled((copy) => (copy.faults = [{}])), /faults\[0\]\.id/],
+			[
+				spoiled((copy) => (copy.faults = [{ ...whole, agencyId: undefined }])),
+				/faults\[0\]\.agencyId must be a string/,
+			],
 			[spoiled((copy) => (copy.faults = [withEffect])), /faults\[0\]\.effect\.kind must be "status" or/],
 			[spoiled((copy) => (copy.agencies = [withThread({ agencyId: "agy_0" })])), /does not take: agencyId/],
 			[spoiled((copy) => (copy.counters = [["message", "1"]])), /counters\[0\]\[1\]/],
