@@ -20,7 +20,7 @@ const mostFollowed = 1_000;
 export type Changeable = Pick<Message, "status" | "deliveredAt" | "readAt" | "mediaStored">;
 
 /** A text that changes when the message has news: its status, what the status means, and the number of stored files. */
-export function stateOf(message: Changeable): string {
+function stateOf(message: Changeable): string {
 	return `${message.status ?? ""}/${phaseOf(message)}/${message.mediaStored?.length ?? 0}`;
 }
 
