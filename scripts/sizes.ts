@@ -11,7 +11,7 @@ const withoutPhone: Plugin = {
 	setup({ onLoad }) {
 		onLoad({ filter: /src\/phone\/phone\.ts$/ }, () => ({
 			contents: `const no = () => undefined;
-export { no as countryRule, no as isCountry, no as isE164, no as readPhone, no as readRecipient };
+export { no as country, no as isCountry, no as isE164, no as readPhone, no as readRecipient };
 export { no as requirePhone, no as requireRecipient, no as toE164 };`,
 		}));
 	},

@@ -1,6 +1,6 @@
 import { limits } from "../../generated/operations.ts";
 import { version } from "../../package.json";
-import { type CountryCode, countryRule, isCountry } from "../phone/phone.ts";
+import { type CountryCode, country } from "../phone/phone.ts";
 import { isLoopback } from "../shared/hosts.ts";
 import {
 	abortSignal,
@@ -13,6 +13,7 @@ import {
 	isWhole,
 	milliseconds,
 	object,
+	oneOf,
 	optional,
 	orFalse,
 	overwrite,
@@ -315,11 +316,9 @@ const schema = object({
 			overwrite((given) => (typeof given === "function" ? given : [...given])),
 		),
 	),
-	errorBodies: optional(
-		rule<"service" | "any">((value) => value === "service" || value === "any", 'must be "service" or "any"'),
-	),
+	errorBodies: optional(oneOf("service", "any")),
 	appInfo: optional(object({ name: word, version: optional(word) })),
-	defaultCountry: optional(rule<CountryCode>(isCountry, countryRule)),
+	defaultCountry: optional(country),
 	dangerouslyAllowBrowser: optional(flag),
 });
 

@@ -2,7 +2,7 @@ import type { SendMessageRequest, SendMessageResult } from "../../generated/sche
 import { type CountryCode, type E164, requireRecipient } from "../phone/phone.ts";
 import { freshMs, type Moment, thisMoment, watchRead } from "../shared/freshness.ts";
 import { isUuid } from "../shared/uuid.ts";
-import { object, optional, ownField, rule, text } from "../shared/validation.ts";
+import { object, oneOf, optional, ownField, rule, text } from "../shared/validation.ts";
 import { defined } from "./attempt-event.ts";
 import { type Call, createCall } from "./call.ts";
 import type { CallPlan } from "./call-state.ts";
@@ -118,9 +118,7 @@ const messageSchema = object({
 		rule<string | null>((value) => value === null || isUuid(value), "must be the UUID of a sender, or null"),
 	),
 	consentLanguage: optional(text),
-	ifHeld: optional(
-		rule<"refuse" | "replace">((value) => value === "refuse" || value === "replace", 'must be "refuse" or "replace"'),
-	),
+	ifHeld: optional(oneOf("refuse", "replace")),
 });
 
 export interface MessagesOptions {

@@ -3,6 +3,7 @@ import {
 	isRecord,
 	isWellFormed,
 	object,
+	oneOf,
 	optional,
 	ownField,
 	rule,
@@ -33,8 +34,6 @@ export interface CustomRequest {
 /** Sends a {@link CustomRequest}. */
 export type SendRequest = (request: CustomRequest, options?: CallOptions) => Call<unknown, RequestError>;
 
-const methods: readonly unknown[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-
 const isText = (value: unknown): boolean => typeof value === "string" && isWellFormed(value);
 const isSegment = (value: unknown): boolean => isText(value) && value !== "";
 const isParameter = (value: unknown): boolean =>
@@ -47,7 +46,7 @@ function record<Value>(test: (value: unknown) => boolean, words: string): Schema
 }
 
 const requestSchema = object({
-	method: rule<CustomRequest["method"]>((value) => methods.includes(value), `must be one of ${methods.join(", ")}`),
+	method: oneOf("GET", "POST", "PUT", "PATCH", "DELETE"),
 	path: rule<string>(
 		(value) =>
 			typeof value === "string" &&

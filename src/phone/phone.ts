@@ -1,6 +1,6 @@
 import metadata, { type CountryCode } from "../../generated/phone-metadata.js";
 import { type Facts, PartnerInvalidInput } from "../client/errors.ts";
-import { checkValue, fieldsOf, flag, optional, rule } from "../shared/validation.ts";
+import { checkValue, fieldsOf, flag, optional, rule, type Schema } from "../shared/validation.ts";
 import { type NumberProblem, readNumber } from "./number.ts";
 import { isValid, planOf } from "./plan.ts";
 import { readPhoneText } from "./spelling.ts";
@@ -72,15 +72,19 @@ export function isE164(value: unknown): value is E164 {
 	return isE164Form(value) && checkRecipient(value, false).phone === value;
 }
 
-export const countryRule = 'must be a two-letter country code such as "BE"';
-
 /** Whether `value` is a country code that {@link toE164} accepts as `defaultCountry`. */
 export function isCountry(value: unknown): value is CountryCode {
 	return typeof value === "string" && Object.hasOwn(metadata.countries, value);
 }
 
+/** The same as a rule of an option. */
+export const country: Schema<CountryCode> = rule<CountryCode>(
+	isCountry,
+	'must be a two-letter country code such as "BE"',
+);
+
 const schema = fieldsOf<ToE164Options>({
-	defaultCountry: optional(rule<CountryCode>(isCountry, countryRule)),
+	defaultCountry: optional(country),
 	allowUnlistedNumber: optional(flag),
 });
 
