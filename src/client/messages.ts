@@ -1,6 +1,6 @@
 import type { SendMessageRequest, SendMessageResult } from "../../generated/schemas.ts";
 import { type CountryCode, type E164, requireRecipient } from "../phone/phone.ts";
-import { freshMs, type Moment, thisMoment, watchRead } from "../shared/freshness.ts";
+import { freshMs, type Moment, msSince, thisMoment, watchRead } from "../shared/freshness.ts";
 import { isUuid } from "../shared/uuid.ts";
 import { object, oneOf, optional, ownField, rule, text } from "../shared/validation.ts";
 import { defined } from "./attempt-event.ts";
@@ -17,6 +17,7 @@ import {
 	withProgress,
 } from "./errors.ts";
 import type { ReuseGuard } from "./operation-id.ts";
+import { httpDate } from "./retry.ts";
 import { parameters, type Reply, type Transport } from "./transport.ts";
 
 /** A plain-text message to a contact. */
@@ -69,6 +70,15 @@ export interface SendOptions extends CallOptions {
 interface SentFacts extends Pick<SendMessageResult, "success" | "status" | "windowOpen" | "windowExpiresAt"> {
 	/** Idempotency key of this send: yours, or the generated one. */
 	operationId: string;
+	/** The number that it was sent to, E.164. */
+	to: string;
+	/** The text. */
+	body: string;
+	/**
+	 * When the send began, by the service's clock, ISO 8601. `checkDelivery(agency, sent)` looks for the text from then on. If you
+	 * repeat a send that was taken before, keep the `since` of the first one.
+	 */
+	since: string;
 }
 
 /** The window was open and the text was sent. */
@@ -91,7 +101,10 @@ export interface SentQueued extends SentFacts {
 	queueId: string;
 }
 
-/** The result of a send. Check `queued` to distinguish the branches. */
+/**
+ * The result of a send. Check `queued` to distinguish the branches. It is plain data, with the number and the text, so that you can
+ * store it as JSON and ask `checkDelivery` later, in another process.
+ */
 export type Sent = SentNow | SentQueued;
 
 /** Sending as one agency. Needs the scope `messages:write`. */
@@ -178,6 +191,7 @@ export function createMessages(transport: Transport, settings: MessagesOptions):
 					bodySerializer: () => json,
 				}),
 			);
+		const begun = thisMoment();
 		let readAttempts = 0;
 		/** Reads before the send, and again if the send could not begin while the reading was fresh. */
 		const readAndPost = async (): Promise<Reply<SendMessageResult>> => {
@@ -194,8 +208,9 @@ export function createMessages(transport: Transport, settings: MessagesOptions):
 		try {
 			const reply = await (readsFirst ? readAndPost() : post(plan));
 			// `contradiction` has checked that the fields are those of one branch.
-			const data = Object.assign(reply.data, { operationId }) as Sent;
 			const { head, correlationId } = reply;
+			const since = beginningOf(begun, head.headers.get("date")).toISOString();
+			const data = Object.assign(reply.data, { operationId, to, body: text, since }) as Sent;
 			return { data, head, correlationId, attempts: readAttempts + reply.attempts };
 		} catch (error) {
 			// Anything but an error of this package steers the caller's framework, and ends only a call that has sent nothing.
@@ -245,6 +260,23 @@ export function createMessages(transport: Transport, settings: MessagesOptions):
 function inMs(ms: number): Moment {
 	const { at, date } = thisMoment();
 	return { at: at + ms, date: date + ms };
+}
+
+/** A clock that differs by more is that of a sandbox, or its time zone is wrong. */
+const mostOffsetMs = 3_600_000;
+
+/**
+ * When a send began, by the service's clock, which its messages have their times by. The `Date` of the response tells it, as far as
+ * that is right: of two clocks that differ by little, the earlier one counts, because a text is not found from a time that is too late.
+ *
+ * @param date the header, which has whole seconds
+ */
+function beginningOf(begun: Moment, date: string | undefined | null): Date {
+	const shown = httpDate(date ?? "");
+	if (shown === undefined) return new Date(begun.date);
+	const byService = shown - msSince(begun);
+	const isOther = Math.abs(byService - begun.date) > mostOffsetMs;
+	return new Date(isOther ? byService : Math.min(byService, begun.date));
 }
 
 /** The path of a field by which a response says that the text is both sent and held, or neither, or that it failed. */

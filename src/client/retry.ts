@@ -63,7 +63,7 @@ export function retryAfterMs(headers: ExchangeHeaders): number | undefined {
 	return wait >= 0 ? wait : undefined;
 }
 
-function httpDate(value: string): number | undefined {
+export function httpDate(value: string): number | undefined {
 	if (!/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(value)) return undefined;
 	const ms = Date.parse(value);
 	return Number.isNaN(ms) ? undefined : ms;

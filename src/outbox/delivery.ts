@@ -4,14 +4,17 @@ import { moment, object, refuse } from "./input.ts";
 import { findText, isAnswered, isConsentFailed, newestTime, readConversation, slackMs } from "./match.ts";
 import { storableId } from "./text.ts";
 
-/** A text that was sent, or may have been: what `messages.send` gave, or what is known of a send that gave nothing. */
+/**
+ * A text that was sent, or may have been: what `messages.send` gave, even if it was stored as JSON since, or what is known of a send that
+ * gave nothing.
+ */
 export interface SentText {
 	/** Contact phone number. */
 	to: string;
 	/** The text. */
 	body: string;
 	/**
-	 * When the send began, by your own clock, or `lastMessageAt` of the conversation before it. Your clock may be ahead of the
+	 * When the send began, which the result of a send has. Otherwise by your own clock, or `lastMessageAt` of the conversation before it. Your clock may be ahead of the
 	 * service's by up to an hour. A string must include a UTC offset or `Z`, as `2026-01-05T09:00:00Z`.
 	 */
 	since: Date | string | number;
@@ -19,7 +22,7 @@ export interface SentText {
 	messageId?: string | null | undefined;
 	/** `queueId` of the send, when it gave one. */
 	queueId?: string | null | undefined;
-	/** Taken so that the result of a send can be spread in; no read shows it. */
+	/** The result of a send has it. No read shows it. */
 	operationId?: string | undefined;
 }
 
@@ -86,10 +89,8 @@ export const defaultSettleMs = 65_000;
  * @throws PartnerInvalidInput for a bad `text`; an error of `conversations.get` or `conversations.listMessages`. A
  * conversation that is unknown or hidden is `unknown` instead
  * @example
- * const text = { to: "+447700900101", body: "The visit is at 14:00." };
- * const since = new Date();
- * const sent = await agency.messages.send(text);
- * const { status } = await checkDelivery(agency, { ...text, ...sent, since });
+ * const sent = await agency.messages.send({ to: "+447700900101", body: "The visit is at 14:00." });
+ * const { status } = await checkDelivery(agency, sent);
  * console.log(status); // "sent"
  */
 export async function checkDelivery(

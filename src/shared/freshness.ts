@@ -15,7 +15,7 @@ export function thisMoment(): Moment {
 }
 
 /** The time that has passed since a moment, by the clock that says more. */
-function msSince({ at, date }: Moment): number {
+export function msSince({ at, date }: Moment): number {
 	return Math.max(performance.now() - at, Date.now() - date);
 }
 

@@ -1,7 +1,7 @@
 import { createClient, type Fetch, type OutgoingMessage } from "messaging-conversations";
 import { expect, test } from "vitest";
 import { clientOf, failure, jsonResponse, wrong } from "../calls.ts";
-import { agencyId, apiKey, operationId, phone, sentNow, sentQueued, text } from "../canned.ts";
+import { agencyId, apiKey, operationId, phone, sentNow, sentQueued, spelledPhone, text } from "../canned.ts";
 import { eventually } from "../eventually.ts";
 import { inTurn, refusal, type Scripted, type Seen, scripted } from "../scripted.ts";
 
@@ -104,17 +104,14 @@ test("what the caller does to the message after the call changes no attempt", as
 
 // What it resolves to
 
-test("sent now: the contract's seven fields and operationId", async () => {
-	const service = await scripted(inTurn({ json: sentNow }));
-	await expect(sendOf(service)({ to: phone, body: text, operationId })).resolves.toEqual({ ...sentNow, operationId });
-});
-
-test("queued: the contract's seven fields and operationId", async () => {
-	const service = await scripted(inTurn({ json: sentQueued }));
-	await expect(sendOf(service)({ to: phone, body: text, operationId })).resolves.toEqual({
-		...sentQueued,
-		operationId,
-	});
+test.for([
+	["sent now", sentNow],
+	["queued", sentQueued],
+] as const)("%s: the contract's seven fields, and what was sent, under which id and since when", async ([, json]) => {
+	const service = await scripted(inTurn({ json }));
+	const sent = await sendOf(service)({ to: spelledPhone, body: text, operationId });
+	expect(sent).toEqual({ ...json, operationId, to: phone, body: text, since: expect.any(String) });
+	expect(JSON.parse(JSON.stringify(sent))).toEqual(sent);
 });
 
 test("queued distinguishes the branches", async () => {

@@ -208,6 +208,9 @@ async function callAll(adapter: Adapter, options: Partial<ClientOptions> = {}) {
 			await Promise.resolve(call()).catch((error: unknown) => (isPartnerError(error) ? error.toJSON() : String(error))),
 		);
 	}
+	// A send has the time at which it began.
+	for (const end of ends)
+		if (typeof end === "object" && end !== null && Object.hasOwn(end, "since")) Object.assign(end, { since: "then" });
 	return { ends, requests: requests.map(({ method, url, body }) => ({ method, url: url.split("/api/v1")[1], body })) };
 }
 

@@ -365,7 +365,7 @@ test.for(faulty)("a tracer that %s changes neither an answer nor an error", asyn
 	const service = await scripted(inTurn({ json: sentNow }, refusal(409)));
 	const { messages } = clientOf(service, { tracer }).agency(agencyId);
 	const sent = await messages.send({ to: phone, body: text, operationId });
-	expect(sent).toEqual({ ...sentNow, operationId });
+	expect(sent).toMatchObject({ ...sentNow, operationId });
 	const result = await messages.send({ to: phone, body: text }).result();
 	expect(result).toMatchObject({ ok: false, error: { _tag: "PartnerConflict", outcome: "not_sent" } });
 	expect(service.requests).toHaveLength(2);

@@ -1,11 +1,14 @@
-import { type AgencyClient, createClient } from "messaging-conversations";
+import { type AgencyClient, createClient, type Sent } from "messaging-conversations";
 import { type CheckDeliveryOptions, checkDelivery } from "messaging-conversations/outbox";
 import { createSandbox, type SandboxOptions } from "messaging-conversations/sandbox";
 import { afterEach, expect, test, vi } from "vitest";
 
 const body = "Are you there?";
 
-afterEach(() => vi.unstubAllEnvs());
+afterEach(() => {
+	vi.unstubAllEnvs();
+	vi.restoreAllMocks();
+});
 
 /** Anna read the same words the day before; then the window closed. */
 async function open(
@@ -300,4 +303,71 @@ test("a read that takes longer than its deadline fails, a signal aborts it, and 
 	await expect(fate(sent, { signal: AbortSignal.abort() })).rejects.toMatchObject({ _tag: "PartnerAbortError" });
 	const misspelt = { deadlineMS: 20 } as CheckDeliveryOptions;
 	await expect(fate(sent, misspelt)).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field: "options" });
+});
+
+/** The result of a send as another process reads it from a database. */
+const stored = (sent: Sent): Sent => JSON.parse(JSON.stringify(sent));
+
+test("the result of a send is all that is needed to find out what became of it, also after it was stored as JSON", async () => {
+	const { sandbox, agency, anna } = await open();
+	const held = stored(await agency.messages.send({ to: "0470 12 34 56", body }));
+	expect(held).toMatchObject({ to: anna.phoneNumber, body, queued: true });
+	expect(await checkDelivery(agency, held)).toMatchObject({ status: "held", queueId: held.queueId });
+	anna.declines();
+	expect(await checkDelivery(agency, held)).toEqual({ status: "unknown" });
+	sandbox.clock.advance({ minutes: 2 });
+	expect(await checkDelivery(agency, held)).toEqual({ status: "dropped" });
+	const sent = stored(await agency.messages.send({ to: anna.phoneNumber, body }));
+	expect(sent.queued).toBe(false);
+	sandbox.message(sent.messageId ?? "").failed();
+	expect(await checkDelivery(agency, sent)).toMatchObject({
+		status: "failed",
+		message: { messageSid: sent.messageId },
+	});
+	sandbox.clock.advance({ hours: 25 });
+	const replaced = await agency.messages.send({ to: anna.phoneNumber, body: "First" });
+	const second = await agency.messages.send({ to: anna.phoneNumber, body: "Second" });
+	expect(await checkDelivery(agency, stored(replaced))).toEqual({ status: "replaced" });
+	anna.accepts();
+	expect(await checkDelivery(agency, stored(second))).toMatchObject({ status: "sent", message: { body: "Second" } });
+});
+
+test.each([
+	["right", 0, true],
+	["20 minutes ahead", 20, true],
+	["20 minutes behind", -20, true],
+	["right, and no answer has a Date", 0, false],
+])(
+	"a send remembers when it began, whatever the clocks say: that of this machine is %s",
+	async (_, minutes, hasDate) => {
+		const { sandbox, agency, anna } = await open({}, async (answer) => {
+			if (!hasDate) answer.headers.delete("date");
+			return answer;
+		});
+		vi.spyOn(Date, "now").mockImplementation(() => sandbox.clock.now().getTime() + minutes * 60_000);
+		const sent = stored(await agency.messages.send({ to: anna.phoneNumber, body }));
+		expect(Date.parse(sent.since)).toBeLessThanOrEqual(sandbox.clock.now().getTime());
+		expect(await checkDelivery(agency, sent)).toMatchObject({ status: "held" });
+		anna.accepts();
+		expect(await checkDelivery(agency, sent)).toMatchObject({ status: "sent" });
+	},
+);
+
+test("a send whose first answer was lost remembers when it began, and not when it was repeated", async () => {
+	let passedMs = 0;
+	let losesNext = false;
+	const now = performance.now.bind(performance);
+	vi.spyOn(performance, "now").mockImplementation(() => now() + passedMs);
+	const { sandbox, agency, anna } = await open({}, async (answer) => {
+		if (!losesNext) return answer;
+		losesNext = false;
+		passedMs = 20_000;
+		sandbox.clock.advance({ ms: 20_000 });
+		throw new TypeError("connection lost");
+	});
+	const began = sandbox.clock.now().getTime();
+	losesNext = true;
+	const sent = await agency.messages.send({ to: anna.phoneNumber, body });
+	expect([passedMs, Date.parse(sent.since) <= began]).toEqual([20_000, true]);
+	expect(await checkDelivery(agency, stored(sent))).toMatchObject({ status: "held" });
 });

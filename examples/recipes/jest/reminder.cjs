@@ -3,7 +3,7 @@ const { isOptIn, isOptOut } = require("messaging-conversations/outbox");
 /**
  * The code under test. Store what it returns: `checkDelivery` takes it later.
  */
-async function remind(agency, visit, since = new Date()) {
+async function remind(agency, visit) {
 	const { conversation, messagePage } = await agency.conversations.get(
 		visit.phone,
 	);
@@ -24,8 +24,7 @@ async function remind(agency, visit, since = new Date()) {
 		body: `Your visit is at ${visit.time}.`,
 		operationId: `reminder-${visit.id}`,
 	};
-	const { queued, messageId, queueId } = await agency.messages.send(text);
-	return { ...text, queued, messageId, queueId, since };
+	return agency.messages.send(text);
 }
 
 module.exports = { remind };

@@ -26,11 +26,10 @@ const texts = () =>
 		.inbox()
 		.flatMap(({ kind, body }) => (kind === "text" ? [body] : []))
 		.slice(1);
-const statusOf = async (sent) =>
-	(await checkDelivery(agency, sent, { now: sandbox.clock.now })).status;
+const statusOf = async (sent) => (await checkDelivery(agency, sent)).status;
 
 test("a declined consent: the reminder never arrives", async () => {
-	const sent = await remind(agency, visit, sandbox.clock.now());
+	const sent = await remind(agency, visit);
 	expect(sent.queued).toBe(true);
 	expect(await statusOf(sent)).toBe("held");
 	anna.declines();
@@ -48,7 +47,7 @@ test("an accepted one arrives, and no second one replaced it", async () => {
 });
 
 test("no answer within 48 hours", async () => {
-	const sent = await remind(agency, visit, sandbox.clock.now());
+	const sent = await remind(agency, visit);
 	sandbox.clock.advance({ hours: 49 });
 	expect(await statusOf(sent)).toBe("dropped");
 });
@@ -95,7 +94,7 @@ test("nor does who has declined", async () => {
 });
 
 test("an answer in words is no permission", async () => {
-	const sent = await remind(agency, visit, sandbox.clock.now());
+	const sent = await remind(agency, visit);
 	anna.writes("Who is this?");
 	expect(await statusOf(sent)).toBe("held");
 	expect(texts()).toEqual([]);
@@ -112,9 +111,7 @@ test("an unreachable phone, and a response that was lost", async () => {
 		phase: "after",
 		effect: { status: 500 },
 	});
-	expect(await statusOf(await remind(agency, visit, sandbox.clock.now()))).toBe(
-		"failed",
-	);
+	expect(await statusOf(await remind(agency, visit))).toBe("failed");
 });
 
 test("the client's waits pass with fake timers", async () => {
@@ -129,7 +126,7 @@ test("the client's waits pass with fake timers", async () => {
 		effect: { status: 429, retryAfter: 20 },
 	});
 	jest.useFakeTimers();
-	const reminded = remind(agency, visit, sandbox.clock.now());
+	const reminded = remind(agency, visit);
 	await jest.advanceTimersByTimeAsync(25_000);
 	expect(await reminded).toMatchObject({ queued: false });
 });
