@@ -71,7 +71,7 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`| A hook | ${from("outbox/work/hooks.ts", "hookMs") / s} seconds |`,
 		`| Longest pause | ${from("outbox/work/pauses.ts", "longestPauseMs") / minute} minute; ${from("outbox/decide.ts", "longestWaitMs") / minute} for one contact, ${from("outbox/work/pauses.ts", "longestGatewayPauseMs") / minute} for a gateway |`,
 		`| \`Retry-After\` that the outbox waits for | ${from("outbox/work/pauses.ts", "hourMs") / hour} hour |`,
-		`| Changes that \`settled\` returns | ${at("outbox/outbox.ts", /\{ limit = (\d+)/)} | \`limit\`, up to ${grouped(at("outbox/outbox.ts", /limit > (\w+)\)/))} |`,
+		`| Changes that \`settled\` returns | ${at("outbox/outbox.ts", /\{ limit = (\d+)/)} | \`limit\`, up to ${grouped(at("outbox/outbox.ts", /limit: optional\(whole\(1, (\w+)\)\)/))} |`,
 		`| \`priority\` | 0 | -${mostPriority} to ${mostPriority} |`,
 		`| Pause between polls | ${minMs / s} seconds to ${maxMs / minute} minutes |`,
 		`| How late a message may appear | ${from("sync/feed.ts", "lookbackMs") / minute} minutes |`,

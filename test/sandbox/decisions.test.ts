@@ -211,13 +211,3 @@ test("the event of a request has its decision, a bug file keeps it without anybo
 	const forged = JSON.stringify(sandbox.bug({ keepContent: true })).replaceAll("A repeat of", "Kerkstraat of");
 	expect(JSON.stringify(createSandbox({ from: forged }).bug())).not.toContain("Kerkstraat");
 });
-
-test("a bug file of before, without decisions, opens", async () => {
-	const { sandbox, send } = play();
-	await send();
-	const bug = sandbox.bug();
-	const older = { ...bug, events: bug.events.map((event) => ({ ...event, decision: undefined })) };
-	const opened = createSandbox({ from: JSON.stringify(older) });
-	expect(opened.requests().map(({ decision }) => decision)).toEqual([null]);
-	expect(opened.events().at(-1)).toMatchObject({ type: "request", decision: null });
-});
