@@ -328,7 +328,7 @@ describe("what it refuses", () => {
 		db.exec("update outbox_text_stop set stopped_at = 99 where name = 'schema'");
 		expect((await run({ url }, "health")).err).toContain("is of a later version of the package");
 		db.exec("delete from outbox_text_stop where name = 'schema'");
-		expect((await run({ url }, "health")).err).toContain("run outbox.migrate() of this one first");
+		expect((await run({ url }, "health")).err).toContain("run outbox.migrate() first");
 		const other = await run({ url, table: "other" }, "suspend", "--reason", "Stop", "--yes");
 		expect([other.code, other.err]).toEqual([2, expect.stringContaining("is not in this database")]);
 		const bad = await run({ url, table: "drop table x" }, "health");
