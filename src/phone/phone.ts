@@ -1,6 +1,6 @@
 import metadata, { type CountryCode } from "../../generated/phone-metadata.js";
 import { type Facts, PartnerInvalidInput } from "../client/errors.ts";
-import { checkValue, fieldsOf, flag, optional, rule, type Schema } from "../shared/validation.ts";
+import { rule, type Schema } from "../shared/validation.ts";
 import { type NumberProblem, readNumber } from "./number.ts";
 import { isValid, planOf } from "./plan.ts";
 import { readPhoneText } from "./spelling.ts";
@@ -24,6 +24,8 @@ export interface ToE164Options {
 	 */
 	allowUnlistedNumber?: boolean | undefined;
 }
+
+const noOptions: ToE164Options = { defaultCountry: undefined, allowUnlistedNumber: undefined };
 
 /**
  * Why a text is not a phone number.
@@ -63,7 +65,15 @@ export type PhoneReading<Problem = PhoneProblem> = { phone: E164; reason?: never
 export function toE164(input: string, options: ToE164Options = {}): E164 {
 	const operation = "toE164";
 	const refused = (field: string, rule: string) => new PartnerInvalidInput({ field, rule, operation });
-	const { defaultCountry = "BE", allowUnlistedNumber = false } = checkValue(schema, options, "options", refused);
+	// By hand, so that a bundle that only reads numbers leaves zod out.
+	const known = ["defaultCountry", "allowUnlistedNumber"];
+	if (typeof options !== "object" || !options || Object.keys(options).some((key) => !known.includes(key))) {
+		throw refused("options", "must be an object with only defaultCountry and allowUnlistedNumber");
+	}
+	// Own fields only, because a library can add to `Object.prototype`.
+	const { defaultCountry = "BE", allowUnlistedNumber = false } = { ...noOptions, ...options };
+	if (!isCountry(defaultCountry)) throw refused("defaultCountry", countryRule);
+	if (typeof allowUnlistedNumber !== "boolean") throw refused("allowUnlistedNumber", "must be true or false");
 	return requireRecipient(input, { defaultCountry, allowUnlistedNumber }, "phoneNumber", { operation });
 }
 
@@ -77,16 +87,10 @@ export function isCountry(value: unknown): value is CountryCode {
 	return typeof value === "string" && Object.hasOwn(metadata.countries, value);
 }
 
-/** The same as a rule of an option. */
-export const country: Schema<CountryCode> = rule<CountryCode>(
-	isCountry,
-	'must be a two-letter country code such as "BE"',
-);
+const countryRule = 'must be a two-letter country code such as "BE"';
 
-const schema = fieldsOf<ToE164Options>({
-	defaultCountry: optional(country),
-	allowUnlistedNumber: optional(flag),
-});
+/** The same as a rule of an option. */
+export const country: Schema<CountryCode> = rule<CountryCode>(isCountry, countryRule);
 
 /** Whether a value has the form of E.164: what the service gives, and accepts. */
 function isE164Form(value: unknown): value is E164 {

@@ -11,7 +11,7 @@ import {
 	type SandboxOptions,
 } from "messaging-conversations/sandbox";
 import { memoryStore } from "./memory.ts";
-import type { OutboxStore } from "./port.ts";
+import { type OutboxStore, storeMark } from "./port.ts";
 
 const phones = ["+447700900101", "+447700900102"];
 const effects = [
@@ -584,7 +584,7 @@ function startProcess(
 		died();
 		return lost();
 	}
-	const mortalStore = Object.fromEntries(
+	const mortalMethods = Object.fromEntries(
 		Object.entries(store).map(([name, method]) => [
 			name,
 			async (...args: unknown[]) => {
@@ -599,7 +599,8 @@ function startProcess(
 				return mortal(run, () => never);
 			},
 		]),
-	) as unknown as OutboxStore;
+	);
+	const mortalStore = { ...mortalMethods, ...storeMark } as unknown as OutboxStore;
 	const client: Client = createClient({
 		...sandbox.connection,
 		fetch: (url, init) =>

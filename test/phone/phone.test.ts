@@ -346,7 +346,7 @@ test.for([null, "BE", 5])("options that are no object are refused: %j", (options
 test("an option that toE164 does not know is refused, because the number would be read in another country", () => {
 	const options = { country: "FR" } as never;
 	expect(() => toE164("0475123456", options)).toThrow(
-		"options: takes defaultCountry, allowUnlistedNumber. It has a field that it does not take: country",
+		"options: must be an object with only defaultCountry and allowUnlistedNumber",
 	);
 });
 
