@@ -86,7 +86,15 @@ export interface EnqueuedText {
 	 * back: the status says so. If it has ended, or is not there, this one is stored like any other. While it is being
 	 * sent, `enqueue` throws `PartnerInvalidInput`, and nothing is stored. Name the agency too if it is another one.
 	 */
-	supersedes?: string | { id: string; agencyId: string } | undefined;
+	supersedes?:
+		| string
+		| {
+				/** Its id. */
+				id: string;
+				/** The agency that it was enqueued for. */
+				agencyId: string;
+		  }
+		| undefined;
 	/** A small JSON value of yours, which `beforeSend`, `status` and `settled` give back. It isn't sent anywhere. */
 	meta?: unknown;
 }

@@ -9,6 +9,7 @@ const folder = fileURLToPath(new URL(".", import.meta.url));
 
 // Where Node finds the packages that the worker imports.
 const outfile = `${folder}node_modules/worker-${process.pid}.mjs`;
+process.once("exit", () => rmSync(outfile, { force: true }));
 let built: Promise<unknown> | undefined;
 
 /** Compiles the worker once, because most of these processes soon die. */
@@ -23,7 +24,6 @@ function compile(): Promise<unknown> {
 		target: "node20",
 		sourcemap: "inline",
 	});
-	process.once("exit", () => rmSync(outfile, { force: true }));
 	return built;
 }
 
