@@ -246,6 +246,8 @@ export interface ContactFacts {
 	refused?: FactTime | undefined;
 	/** They declined a text. */
 	declined?: FactTime | undefined;
+	/** When the outbox last noticed that they declined one, by its own clock. */
+	declineNoticed?: FactTime | undefined;
 	/** They left a reply or a notice without an answer. By the service's clock: the newest message that was there by then. */
 	ignored?: FactTime | undefined;
 	/** They left a marketing text without an answer. */

@@ -16,7 +16,16 @@ import {
 
 const unfinished = ["sending", "held", "waiting"];
 
-const factNames = ["optedOut", "optedIn", "wrongNumber", "refused", "declined", "ignored", "ignoredMarketing"] as const;
+const factNames = [
+	"optedOut",
+	"optedIn",
+	"wrongNumber",
+	"refused",
+	"declined",
+	"declineNoticed",
+	"ignored",
+	"ignoredMarketing",
+] as const;
 
 /** Of each fact the latest time by each clock. */
 function latest(all: readonly ContactFacts[]): ContactFacts {

@@ -79,6 +79,19 @@ test("what is enqueued two minutes after a decline is sent, although the clock o
 	}
 });
 
+test("what is enqueued right after a decline was noticed is sent, although the service's clock is days ahead", async () => {
+	const { sandbox, anna, enqueue, reaches } = start();
+	sandbox.clock.advance({ days: Math.ceil((Date.now() - sandbox.clock.now().getTime()) / 86_400_000) + 2 });
+	await enqueue("1");
+	await enqueue("2");
+	await reaches("1", "held");
+	anna.declines();
+	await reaches("1", "dropped");
+	await reaches("2", "cancelled");
+	await enqueue("3");
+	await reaches("3", "sent");
+});
+
 test("an id that the service forgot while the window closed does not make a second text", async () => {
 	const sandboxOptions = {
 		policy: { operationIdTtlHours: 1, retryAfterDelivery: "resend", templateOnReplace: true },

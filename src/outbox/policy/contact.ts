@@ -180,10 +180,12 @@ export function createContact(
 			wrongNumber: later("wrongNumber"),
 			refused: later("refused"),
 			declined: later("declined"),
+			declineNoticed: later("declineNoticed"),
 			ignored: later("ignored"),
 			ignoredMarketing: later("ignoredMarketing"),
 		});
 	}
+	const noteDecline = (declined: FactTime): Promise<void> => note({ declined, declineNoticed: { own: now() } });
 	async function hear(messages: readonly Message[]): Promise<void> {
 		for (const message of messages) {
 			const sentAt = timeOf(message.createdAt);
@@ -228,8 +230,8 @@ export function createContact(
 		const sentAt = timeOf(messages[sent]?.createdAt);
 		const tappedAt = timeOf(tap.createdAt);
 		if (silentUntil === 0 || sentAt > silentUntil) return;
-		if (tappedAt > Math.max(silentUntil, declined?.service ?? 0)) await note({ declined: { service: tappedAt } });
-		if (tappedAt === 0 && !declined?.own) await note({ declined: { own: now() } });
+		if (tappedAt > Math.max(silentUntil, declined?.service ?? 0)) await noteDecline({ service: tappedAt });
+		if (tappedAt === 0 && !declined?.own) await noteDecline({ own: now() });
 	}
 	return {
 		async knownAt() {
@@ -268,10 +270,13 @@ export function createContact(
 		hear,
 		note,
 		async endedBy(text) {
-			const { declined = {}, ignored = {}, ignoredMarketing = {} } = await facts();
+			const { declined = {}, declineNoticed, ignored = {}, ignoredMarketing = {} } = await facts();
 			const { afterDecline, endedByIgnored } = policies[purposeOf(text)];
 			// By the time of the tap, and not by when it was noticed.
-			const declinedAt = latestByOwn(declined, offset);
+			const latest = latestByOwn(declined, offset);
+			const noticedAt = declineNoticed?.own ?? latest;
+			// A sandbox can be days ahead. A decline was not later than it was noticed, whatever its time says.
+			const declinedAt = latest - noticedAt > wrongClockMs ? noticedAt : latest;
 			if (text.createdAt < declinedAt) return "earlier_text_declined";
 			// The contact may have written since.
 			if (!isUpToDate) return null;

@@ -18,6 +18,7 @@ const factNames = Object.keys({
 	wrongNumber: true,
 	refused: true,
 	declined: true,
+	declineNoticed: true,
 	ignored: true,
 	ignoredMarketing: true,
 } satisfies Record<keyof ContactFacts, true>) as (keyof ContactFacts)[];

@@ -122,7 +122,9 @@ function factsFrom(text: OutboxText, now: number): ContactFacts | undefined {
 	const { state, reason, progress } = text;
 	// Whichever text of several it was, the contact wants none that waited then.
 	if (reason === "declined" || reason === "earlier_text_declined" || state === "unknown")
-		return progress.declinedAt === undefined ? undefined : { declined: progress.declinedAt };
+		return progress.declinedAt === undefined
+			? undefined
+			: { declined: progress.declinedAt, declineNoticed: { own: now } };
 	if (state !== "dropped" || reason !== "no_answer" || progress.consentFailed) return undefined;
 	const at = { own: droppedAt(text, now), service: progress.silentUntil };
 	return purposeOf(text) === "marketing" ? { ignoredMarketing: at } : { ignored: at };
