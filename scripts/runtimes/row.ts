@@ -37,7 +37,7 @@ export const steps: readonly string[] = [
 	"abort",
 	"timeout",
 	"sync: poll, checkpoint, watch, reconcile",
-	"outbox: sent, read",
+	"outbox: opt-outs are known",
 	"every option",
 	"every export",
 ].map((step) => `ok ${step}`);
