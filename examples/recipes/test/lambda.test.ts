@@ -85,6 +85,6 @@ test("a drain ends in time, and the next one sends the rest", async () => {
 });
 
 test("each bundle is one small file", () => {
-	expect(statSync(join(folder, "handler.mjs")).size).toBeLessThan(250_000);
+	expect(statSync(join(folder, "handler.mjs")).size).toBeLessThan(200_000);
 	expect(statSync(join(folder, "drain.mjs")).size).toBeLessThan(550_000);
 });
