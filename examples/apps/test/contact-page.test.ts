@@ -104,7 +104,7 @@ test.each(entries)(
 );
 
 test.each(entries)("over %s the page says when the request for consent cannot reach the phone", async (_, serve) => {
-	const { sandbox, agency, anna, page, sent } = await open(serve);
+	const { agency, anna, page, sent } = await open(serve);
 	anna.setReachable(false);
 	const text = { to: anna.phoneNumber, body: "It is!" };
 	sent.push(await agency.messages.send(text));
