@@ -5,24 +5,24 @@
  */
 
 export { type AgencyClient, type Client, createClient, type DerivedOptions } from "./client/client.ts";
+export type { Fetch, FetchInit, FetchResponse } from "./client/fetch-transport.ts";
 export type {
-	Exchange,
-	ExchangeAnswer,
-	ExchangeControl,
-	ExchangeFault,
-	ExchangeHead,
-	ExchangeHeaders,
-	ExchangeRequest,
-} from "./client/exchange.ts";
-export type { Fetch, FetchInit, FetchResponse } from "./client/fetch-exchange.ts";
+	Transport,
+	TransportAnswer,
+	TransportControl,
+	TransportFault,
+	TransportHead,
+	TransportHeaders,
+	TransportRequest,
+} from "./client/transport.ts";
 
 // Calls
 
+export { cachedKey } from "./client/cached-key.ts";
 export type { Answered, Call, CallResponse, Result } from "./client/call.ts";
 export type { CallOptions, ClientOptions, RequestHeaders, RetryOptions } from "./client/client-options.ts";
 export type { MeGroup } from "./client/me.ts";
 export type { CustomRequest, SendRequest } from "./client/request.ts";
-export { sharedKey } from "./client/shared-key.ts";
 
 // Reading
 

@@ -1,7 +1,7 @@
 /**
- * A faster exchange for Node.js.
+ * A faster transport for Node.js.
  *
  * @module messaging-conversations/node
  */
 
-export { type NodeHttp, type NodeHttpOptions, nodeHttp } from "./client/node-exchange.ts";
+export { type NodeHttp, type NodeHttpOptions, nodeHttp } from "./client/node-transport.ts";

@@ -62,7 +62,7 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`| \`Retry-After\` that a call waits for | ${from("client/retry.ts", "longestRetryAfterMs") / s} seconds |`,
 		`| Retry tokens | ${retry("budget")}; a retry takes ${from("client/retry.ts", "retryCost")} |`,
 		`| Ids remembered, to refuse their reuse | at least the last ${grouped(rememberedIds)} |`,
-		`| Body of a response | ${from("client/transport.ts", "maxBytes") / 1024 / 1024} MB |`,
+		`| Body of a response | ${from("client/execute.ts", "maxBytes") / 1024 / 1024} MB |`,
 		`| Age of a text at its request | ${from("outbox/options.ts", "maxAgeMs") / hour} hours |`,
 		`| Requests without a known result | ${from("outbox/decide.ts", "mostLost")}, then \`refused\`, or \`unknown\` if the conversation can't be read |`,
 		`| Wait for a lost response | ${settleMs / s} seconds |`,
@@ -92,7 +92,7 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`| \`pageSize\` | ${pageSize.default} | Rows of a page, ${pageSize.min} to ${pageSize.max}. |`,
 		`Each asks for up to ${phoneNumbers.max} numbers.`,
 		`at most ${from("client/node-connections.ts", "longestMs") / minute} minutes; ${grouped(from("client/node-connections.ts", "unannouncedMs"))} when it announces nothing`,
-		`| \`maxAgeMs\` | ${grouped(from("client/node-exchange.ts", "maxAgeMs"))} |`,
+		`| \`maxAgeMs\` | ${grouped(from("client/node-transport.ts", "maxAgeMs"))} |`,
 	],
 	[
 		"outbox-options",

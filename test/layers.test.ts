@@ -57,8 +57,8 @@ const layers: Record<string, Layer> = {
 
 /** The files that alone may import a package. `node:` stands for the modules of Node. */
 const owners: Record<string, RegExp> = {
-	"openapi-fetch": /^client\/transport\.ts$/,
-	"p-retry": /^client\/transport\.ts$/,
+	"openapi-fetch": /^client\/execute\.ts$/,
+	"p-retry": /^client\/execute\.ts$/,
 	"libphonenumber-js/core/es6": /^phone\//,
 	"zod/mini": /^shared\/validation\.ts$/,
 	msw: /^sandbox\/msw\.ts$/,

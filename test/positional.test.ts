@@ -108,7 +108,7 @@ const calls: [call: string, run: (world: World) => unknown, message: RegExp][] =
 	["enqueue(text, null)", ({ outbox, text }) => outbox.enqueue(text, none(null)), /^options: must be an object of tx/],
 	["acknowledge(changes, tx)", ({ outbox }) => outbox.acknowledge([], none(new Transaction())), /^options: .*{ tx }$/],
 	["work(signal)", ({ outbox }) => outbox.work(none(signal)), /^options: .*{ signal }$/],
-	["drain(signal)", ({ outbox }) => outbox.drain(none(signal)), /^options: .*{ signal }$/],
+	["runOnce(signal)", ({ outbox }) => outbox.runOnce(none(signal)), /^options: .*{ signal }$/],
 	["createOutbox(promise)", () => createOutbox(none(Promise.resolve({}))), /^options: must be an object of /],
 	["createSandbox(date)", () => createSandbox(none(new Date())), /must be an object of /],
 	["clock.advance(date)", ({ sandbox }) => sandbox.clock.advance(none(new Date())), /must be an object of /],

@@ -48,7 +48,7 @@ test("after a restore, no text that was sent goes out again, and one that was no
 	// Anna's text is sent, Bram's is held, and Cleo's and Dirk's are enqueued only. Dirk has never written.
 	const before = createOutbox({ client, store: memoryStore(), now });
 	for (const text of texts.slice(0, 2)) await before.enqueue(text);
-	await before.drain();
+	await before.runOnce();
 	sandbox.clock.advance({ hours: 1 });
 
 	// The backup is from before all of that.
@@ -60,7 +60,7 @@ test("after a restore, no text that was sent goes out again, and one that was no
 	const afterRestore = await program<(...given: unknown[]) => Promise<void>>("afterRestore");
 	await afterRestore(restored, createdAt);
 	expect(log.mock.calls).toEqual([["4 texts are looked for before they go out."]]);
-	await restored.drain();
+	await restored.runOnce();
 
 	const states = await Promise.all(texts.map(async ({ id }) => (await restored.status(id))?.state));
 	// Without a conversation nothing proves that it was not sent.
@@ -82,18 +82,18 @@ test("suspend stops new texts without losing them, and a pause raises an alert",
 
 	await outbox.suspend({ reason: "Wrong price in the campaign." });
 	await outbox.enqueue({ id: "note-1", agencyId, to: anna, body: "It is." });
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(await outbox.status("note-1")).toMatchObject({ state: "waiting" });
 	expect(textsOf(anna)).toBe(0);
 	expect(alerts).toEqual([["paused: suspended", expect.objectContaining({ suspension: expect.anything() })]]);
 
 	await outbox.resume({});
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(textsOf(anna)).toBe(1);
 
 	sandbox.keys.revoke(sandbox.connection.apiKey);
 	await outbox.enqueue({ id: "note-3", agencyId, to: bram, body: "Hello" });
-	await outbox.drain({ signal: AbortSignal.timeout(1_000) });
+	await outbox.runOnce({ signal: AbortSignal.timeout(1_000) });
 	expect(alerts.slice(1)).toEqual([["paused: key", expect.objectContaining({ retryAt: expect.any(Date) })]]);
 	expect(JSON.stringify(alerts)).not.toContain(bram);
 });

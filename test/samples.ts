@@ -64,7 +64,7 @@ export const pageSamples: Sample[] = pages.flatMap(({ name: file, text }) =>
 	}),
 );
 
-const imports = `import { createClient, isWindowOpen, operationIdFrom, sharedKey, toE164 } from "messaging-conversations";
+const imports = `import { createClient, isWindowOpen, operationIdFrom, cachedKey, toE164 } from "messaging-conversations";
 import { nodeHttp } from "messaging-conversations/node";
 `;
 

@@ -214,7 +214,7 @@ export const programs: Readonly<Record<string, readonly Step[]>> = {
 				const ids = [`thursday-${to.slice(-3)}`, `friday-${to.slice(-3)}`];
 				for (const [index, body] of [first, second].entries())
 					await outbox.enqueue({ id: ids[index] ?? "", agencyId: agency.id, to, body, consentLanguage: "en" });
-				await outbox.drain(); // a worker does this all the time
+				await outbox.runOnce(); // a worker does this all the time
 				const found = await Promise.all(ids.map((id) => outbox.status(id)));
 				return found.map((text) => text?.description); // the second text waits for the first
 			},
@@ -225,7 +225,7 @@ export const programs: Readonly<Record<string, readonly Step[]>> = {
 				contact.accepts();
 				for (let minute = 0; minute < 15; minute++) {
 					sandbox.clock.advance({ minutes: 1 });
-					await outbox.drain();
+					await outbox.runOnce();
 				}
 				const found = await Promise.all(["thursday", "friday"].map((id) => outbox.status(`${id}-${to.slice(-3)}`)));
 				return found.map((text) => text?.description);

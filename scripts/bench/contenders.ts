@@ -7,7 +7,7 @@ import { request } from "undici";
 import type { paths } from "../../generated/openapi.ts";
 import { client as heyApi } from "./build/hey-api/client.gen.ts";
 import { conversationsList, messagesSend } from "./build/hey-api/sdk.gen.ts";
-import { createClient, type Exchange } from "./build/index.js";
+import { createClient, type Transport } from "./build/index.js";
 import { nodeHttp } from "./build/node.js";
 
 /** A page as everybody reads it. */
@@ -46,8 +46,8 @@ const payload = () => ({ ...message, operationId: crypto.randomUUID() });
 
 export const agencyId = "agy_p1";
 
-/** Our client, over the exchange given or the global fetch. */
-export const ours = (baseUrl: string, http?: Exchange) => createClient({ baseUrl, apiKey, http });
+/** Our client, over the transport given or the global fetch. */
+export const ours = (baseUrl: string, transport?: Transport) => createClient({ baseUrl, apiKey, transport });
 export { nodeHttp };
 
 /** Who takes part, in the order in which they take their turns; the first one is what the others are set against. */
@@ -82,8 +82,8 @@ export function contendersAt(baseUrl: string): Contender[] {
 	const { hostname, port, pathname } = new URL(baseUrl);
 	const stripe = new Stripe(apiKey, { host: hostname, port, protocol: "http", telemetry: false });
 
-	const own = (name: string, http?: Exchange): Contender => {
-		const client = ours(baseUrl, http);
+	const own = (name: string, transport?: Transport): Contender => {
+		const client = ours(baseUrl, transport);
 		const { messages } = client.agency(agencyId);
 		return {
 			name,

@@ -17,7 +17,7 @@ const field: Record<string, { from: string[]; send: string }> = {
 	},
 	"this package, nodeHttp": {
 		from: ["./build/index.js", "./build/node.js"],
-		send: "await a.createClient({ baseUrl, apiKey, http: b.nodeHttp() }).agency('agy_p1').messages.send(message)",
+		send: "await a.createClient({ baseUrl, apiKey, transport: b.nodeHttp() }).agency('agy_p1').messages.send(message)",
 	},
 	"openapi-fetch": {
 		from: ["openapi-fetch"],

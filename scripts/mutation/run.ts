@@ -55,10 +55,10 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 	"client/key": [
 		"test/client/connection.test.ts",
 		"test/client/control-flow.test.ts",
-		"test/client/shared-key.test.ts",
+		"test/client/cached-key.test.ts",
 	],
 	"client/limit": ["test/client/attempt.test.ts", "test/client/abort.test.ts", "test/client/stopped.test.ts"],
-	"client/report-attempt": ["test/client/events.test.ts", "test/client/transport.test.ts"],
+	"client/report-attempt": ["test/client/events.test.ts", "test/client/execute.test.ts"],
 	"client/facts": ["test/client/outcome.test.ts", "test/client/redact.test.ts"],
 	"client/redact": ["test/client/redact.test.ts"],
 	"client/call-state": [
@@ -69,8 +69,8 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 		"test/client/stopped.test.ts",
 	],
 	"client/endable": ["test/client"],
-	"client/fetch-exchange": [
-		"test/client/fetch-exchange.test.ts",
+	"client/fetch-transport": [
+		"test/client/fetch-transport.test.ts",
 		"test/client/http-request.test.ts",
 		"test/client/attempt.test.ts",
 		"test/client/abort.test.ts",
@@ -82,8 +82,8 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 		"test/client/options.test.ts",
 		"test/client/connection.test.ts",
 	],
-	"client/node-exchange": [
-		"test/client/node-exchange.test.ts",
+	"client/node-transport": [
+		"test/client/node-transport.test.ts",
 		"test/client/node-agents.test.ts",
 		"test/client/node-headers.test.ts",
 		"test/client/node-connections.test.ts",
@@ -97,8 +97,8 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 		"test/client/attempt.test.ts",
 		"test/client/options.test.ts",
 	],
-	"client/transport": [
-		"test/client/transport.test.ts",
+	"client/execute": [
+		"test/client/execute.test.ts",
 		"test/client/attempt.test.ts",
 		"test/client/outcome.test.ts",
 		"test/client/retry.test.ts",
@@ -109,7 +109,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 		"test/client/call.test.ts",
 		"test/client/abort.test.ts",
 		"test/client/features.test.ts",
-		"test/client/shared-key.test.ts",
+		"test/client/cached-key.test.ts",
 		"test/client/connection.test.ts",
 		"test/client/redact.test.ts",
 		"test/client/failure.test.ts",
@@ -128,7 +128,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 	"phone/plan": ["test/phone"],
 	"phone/two-numbers": ["test/phone"],
 	"client/me": ["test/client/me.test.ts", "test/client/validate.test.ts"],
-	"client/shared-key": ["test/client/shared-key.test.ts"],
+	"client/cached-key": ["test/client/cached-key.test.ts"],
 	"client/recent": ["test/client/recent.test.ts"],
 	"client/recipients": ["test/client/recipients.test.ts", "test/client/options.test.ts"],
 	"client/attempt-event": ["test/client/events.test.ts"],
@@ -137,7 +137,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 	"client/call": [
 		"test/client/call.test.ts",
 		"test/client/lookup.test.ts",
-		"test/client/transport.test.ts",
+		"test/client/execute.test.ts",
 		"test/client/features.test.ts",
 		"test/stacks.test.ts",
 	],

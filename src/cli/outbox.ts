@@ -284,7 +284,7 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 				const backupAt = needed(values["backup-at"], "outbox restored needs --backup-at");
 				return withDesk(values, host, async ({ operator, say, tell, safely }) => {
 					const { workers } = await safely(operator.health());
-					if (workers.some(({ isAlive, isDrain }) => isAlive && !isDrain)) {
+					if (workers.some(({ isAlive, runsOnce }) => isAlive && !runsOnce)) {
 						say("A worker is running, or was within the last minute. Stop all of them first. Nothing was changed.");
 						tell({ restored: null });
 						return 1;

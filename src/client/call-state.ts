@@ -5,16 +5,16 @@ import type { Observers } from "./attempt-event.ts";
 import { type ApiKey, type CallOptions, policyFrom, type RetryPolicy, sentHeaders } from "./client-options.ts";
 import type { ContractDrift } from "./drift.ts";
 import type { Operation, OperationId, PartnerError } from "./errors.ts";
-import type { Exchange, ExchangeHead } from "./exchange.ts";
 import type { Secret } from "./secret.ts";
 import type { Tracer } from "./trace.ts";
+import type { Transport, TransportHead } from "./transport.ts";
 
 /** The settings and the state that all calls of a client share. */
 export interface ClientState extends Observers {
 	/** Empty if the client has none. */
 	baseUrl: string;
 	apiKey: Secret<ApiKey> | undefined;
-	exchange: Exchange;
+	transport: Transport;
 	timeoutMs?: number | undefined;
 	deadline?: number | Date | undefined;
 	retry: RetryPolicy;
@@ -91,7 +91,7 @@ export interface CallState<Data> {
 	/** All keys that were used, because a response can repeat one that was rotated away. */
 	keys: Secret<string>[];
 	/** Status and headers of the current attempt's response. */
-	head: ExchangeHead | undefined;
+	head: TransportHead | undefined;
 	/** Duration of the current attempt. Undefined while there is nothing to report about it. */
 	durationMs: number | undefined;
 	/** The wait before the current attempt, in milliseconds. */

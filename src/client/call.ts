@@ -1,5 +1,5 @@
 import { isPartnerError, type PartnerError } from "./errors.ts";
-import type { Reply } from "./transport.ts";
+import type { Reply } from "./execute.ts";
 
 /** The HTTP side of a successful call. */
 export interface CallResponse {

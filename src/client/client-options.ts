@@ -27,11 +27,11 @@ import {
 import { type AttemptEvent, defined, type Logger } from "./attempt-event.ts";
 import type { ContractDrift } from "./drift.ts";
 import { type Facts, PartnerConfigurationError, PartnerInvalidInput } from "./errors.ts";
-import type { Exchange } from "./exchange.ts";
-import type { Fetch } from "./fetch-exchange.ts";
+import type { Fetch } from "./fetch-transport.ts";
 import type { Recipients } from "./recipients.ts";
 import { Secret } from "./secret.ts";
 import type { Tracer } from "./trace.ts";
+import type { Transport } from "./transport.ts";
 
 /** An agency id, which becomes a part of a path. */
 export const agencyIdText: Schema<string> = rule<string>(
@@ -115,7 +115,7 @@ export interface CallOptions {
 /** Headers by their names. `authorization` and those of the body and the connection cannot be set. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>;
 
-/** A copy of headers as an exchange gets them: names in lower case, no blanks around a value. Undefined ones are left out. */
+/** A copy of headers as a transport gets them: names in lower case, no blanks around a value. Undefined ones are left out. */
 export function sentHeaders(given: RequestHeaders): Record<string, string> {
 	const pairs = Object.entries(defined(given)).map(([name, value = ""]) => [name.toLowerCase(), value.trim()] as const);
 	return Object.fromEntries(pairs);
@@ -224,15 +224,15 @@ export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadline
 	 */
 	apiKey: ApiKey | undefined;
 	/**
-	 * The `fetch` to use. Give `fetch` or `http`, not both.
+	 * The `fetch` to use. Give `fetch` or `transport`, not both.
 	 * @default globalThis.fetch, looked up at each request
 	 */
 	fetch?: Fetch | undefined;
 	/**
-	 * The exchange to use in place of `fetch`: `nodeHttp()` of `messaging-conversations/node` takes over a third less time.
-	 * @default an exchange over `fetch`
+	 * The transport to use in place of `fetch`: `nodeHttp()` of `messaging-conversations/node` takes over a third less time.
+	 * @default a transport over `fetch`
 	 */
-	http?: Exchange | undefined;
+	transport?: Transport | undefined;
 	/**
 	 * How failed attempts are retried. `false` means exactly one request.
 	 * @default { attempts: 4, baseDelayMs: 500, maxDelayMs: 8000, budget: 100 }
@@ -297,7 +297,7 @@ const schema = object({
 	baseUrl: optional(rule<string>((value) => typeof value === "string", "must be a string: the URL of the service")),
 	apiKey: optional(rule<Secret<ApiKey>>(isKey, "must be a string, or a function that returns one")),
 	fetch: optional(callable<Fetch>()),
-	http: optional(callable<Exchange>()),
+	transport: optional(callable<Transport>()),
 	...sharedOptions,
 	logger: optional(rule<Logger>(isLogger, "must have the methods debug, info, warn and error, as console has")),
 	onAttempt: optional(callable<(event: AttemptEvent) => unknown>()),
@@ -331,16 +331,16 @@ export type CheckedOptions = ValueOf<typeof schema>;
  */
 export function checkClientOptions(options: unknown): CheckedOptions {
 	const checked = checkInput(schema, options, "options", {}, PartnerConfigurationError);
-	if (checked.fetch && checked.http) {
+	if (checked.fetch && checked.transport) {
 		throw new PartnerConfigurationError({
-			field: "http",
+			field: "transport",
 			rule: "must not be given together with fetch: leave one of them out",
 		});
 	}
 	return checked;
 }
 
-const fixed = ["baseUrl", "fetch", "http", "dangerouslyAllowBrowser"] as const;
+const fixed = ["baseUrl", "fetch", "transport", "dangerouslyAllowBrowser"] as const;
 
 /** The options of a client that is derived. Headers and retry options are added to those that were given. */
 export function derivedOptions(changed: unknown, options: CheckedOptions): CheckedOptions {

@@ -18,14 +18,14 @@ import {
 	userAgentOf,
 } from "./client-options.ts";
 import { type ConversationsGroup, createConversations } from "./conversations.ts";
-import { createFetchExchange } from "./fetch-exchange.ts";
+import { createExecutor } from "./execute.ts";
+import { createFetchTransport } from "./fetch-transport.ts";
 import { createMe, type MeGroup } from "./me.ts";
 import { createMessages, type MessagesGroup } from "./messages.ts";
 import { createReuseGuard, type ReuseGuard } from "./operation-id.ts";
 import { createRecipientCheck } from "./recipients.ts";
 import { createSendRequest, type SendRequest } from "./request.ts";
 import { withSecretKey } from "./secret.ts";
-import { createTransport } from "./transport.ts";
 
 /** The calls of one agency. */
 export interface AgencyClient {
@@ -75,7 +75,10 @@ export interface Client {
 }
 
 /** The options that {@link Client.withOptions} can change. An option that is undefined stays as it is. */
-export type DerivedOptions = Omit<Partial<ClientOptions>, "baseUrl" | "fetch" | "http" | "dangerouslyAllowBrowser">;
+export type DerivedOptions = Omit<
+	Partial<ClientOptions>,
+	"baseUrl" | "fetch" | "transport" | "dangerouslyAllowBrowser"
+>;
 
 /**
  * Creates a client of the Messaging Conversations API. It makes no request and reads no environment variable. A malformed
@@ -104,7 +107,7 @@ function create(options: unknown): Client {
 	refuseBrowser(checked.dangerouslyAllowBrowser ?? false);
 	const { budget } = policyFrom(defaultRetry, checked.retry);
 	return clientFrom(checked, {
-		exchange: checked.http ?? createFetchExchange(checked.fetch),
+		transport: checked.transport ?? createFetchTransport(checked.fetch),
 		tokens: { left: budget, max: budget },
 		service: { hasAnswered: false },
 		answers: createAnswers(),
@@ -114,7 +117,7 @@ function create(options: unknown): Client {
 }
 
 /** What a client shares with those derived from it. */
-interface Shared extends Pick<ClientState, "exchange" | "tokens" | "service" | "answers"> {
+interface Shared extends Pick<ClientState, "transport" | "tokens" | "service" | "answers"> {
 	guard: ReuseGuard;
 	/** That of a sandbox, if `fetch` is that of its connection. */
 	observer: Observer | undefined;
@@ -124,7 +127,7 @@ function clientFrom(options: CheckedOptions, shared: Shared): Client {
 	const { defaultCountry = "BE", allowRecipients } = options;
 	const baseUrl = checkBaseUrl(options.baseUrl, options.allowInsecureHosts);
 	checkKey(options.apiKey, baseUrl);
-	const transport = createTransport({
+	const executor = createExecutor({
 		...options,
 		...shared,
 		baseUrl,
@@ -140,18 +143,18 @@ function clientFrom(options: CheckedOptions, shared: Shared): Client {
 
 	const { observer } = shared;
 	const client: Client = {
-		me: createMe(transport),
+		me: createMe(executor),
 		defaultCountry,
 		agency(agencyId) {
 			checkInput(agencyIdText, agencyId, "agencyId", { operation: "agency" });
 			const agency: AgencyClient = {
 				id: agencyId,
-				conversations: createConversations(transport, agencyId, defaultCountry),
-				messages: createMessages(transport, { agencyId, defaultCountry, isAllowed, guard: shared.guard }),
+				conversations: createConversations(executor, agencyId, defaultCountry),
+				messages: createMessages(executor, { agencyId, defaultCountry, isAllowed, guard: shared.guard }),
 			};
 			return observedBy(withAnswers(agency, shared.answers), observer);
 		},
-		request: createSendRequest(transport, baseUrl, allowRecipients !== undefined),
+		request: createSendRequest(executor, baseUrl, allowRecipients !== undefined),
 		withOptions: (changed) => {
 			const hidden = withSecretKey(changed);
 			// As in `createClient`.

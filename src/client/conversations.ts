@@ -12,9 +12,9 @@ import { type Call, createCall } from "./call.ts";
 import type { CallPlan } from "./call-state.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "./client-options.ts";
 import type { OperationError } from "./errors.ts";
+import { type Executor, parameters, type Reply } from "./execute.ts";
 import { createLookup, type Lookup, type PhoneInput, type PhoneInputs } from "./lookup.ts";
 import { createPaginated, type IterationOptions, notBegun, type PageOptions, type Paginated } from "./pagination.ts";
-import { parameters, type Reply, type Transport } from "./transport.ts";
 
 /** Options of `conversations.list`. */
 export interface ListOptions extends IterationOptions {
@@ -82,7 +82,7 @@ export interface ConversationsGroup {
 
 /** The request of `conversations.get`. */
 export function readConversation(
-	{ api, run }: Transport,
+	{ api, run }: Executor,
 	plan: CallPlan<ConversationWithMessages> & { agencyId: string },
 	phone: E164,
 	{ pageSize, cursor, ...call }: PageOptions,
@@ -97,11 +97,11 @@ export function readConversation(
 }
 
 export function createConversations(
-	transport: Transport,
+	executor: Executor,
 	agencyId: string,
 	defaultCountry: CountryCode,
 ): ConversationsGroup {
-	const { api, run, retry } = transport;
+	const { api, run, retry } = executor;
 	return {
 		list: (given) =>
 			createPaginated(() => {
@@ -147,7 +147,7 @@ export function createConversations(
 				const plan = { operation: "conversations.get", agencyId } as const;
 				const page = checkOptions(optionSchemas.page, options, plan);
 				const number = requirePhone(phone, defaultCountry, "phone", plan);
-				return readConversation(transport, { secrets: [number, phone, page.cursor], ...plan }, number, page);
+				return readConversation(executor, { secrets: [number, phone, page.cursor], ...plan }, number, page);
 			}),
 
 		lookup: (phoneNumbers, options) =>

@@ -73,10 +73,10 @@ export class Limit {
 		if (this.cutBy) return;
 		this.end();
 		this.cutBy = by;
-		// By the reason an exchange knows whether the service was silent or the caller gave up. A caller can set a time too.
+		// By the reason a transport knows whether the service was silent or the caller gave up. A caller can set a time too.
 		const isSilent = by === "timeout" || this.#call.signals.some(({ reason }) => reason?.name === "TimeoutError");
 		this.#controller.abort(isSilent ? new DOMException("no answer in time", "TimeoutError") : undefined);
-		// An exchange that listens rejects now, and says whether it had a connection and a status.
+		// A transport that listens rejects now, and says whether it had a connection and a status.
 		this.#timer = setTimeout(() => this.#giveUp(new Error("cut")));
 	}
 }

@@ -15,7 +15,7 @@ import {
 	PartnerInvalidInput,
 	withProgress,
 } from "./errors.ts";
-import type { Reply } from "./transport.ts";
+import type { Reply } from "./execute.ts";
 
 /** A phone number in any spelling. Null and undefined, as a column of a CRM holds them, count as no number. */
 export type PhoneInput = string | null | undefined;

@@ -3,7 +3,7 @@ import { type Call, createCall } from "./call.ts";
 import type { CallPlan } from "./call-state.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "./client-options.ts";
 import type { OperationError } from "./errors.ts";
-import type { Transport } from "./transport.ts";
+import type { Executor } from "./execute.ts";
 
 /** Reading the integration of the key. */
 export interface MeGroup {
@@ -17,7 +17,7 @@ export interface MeGroup {
 	get: (options?: CallOptions) => Call<Me, OperationError<"me.get">>;
 }
 
-export function createMe({ api, run }: Transport): MeGroup {
+export function createMe({ api, run }: Executor): MeGroup {
 	return {
 		get: (options) =>
 			createCall(() => {

@@ -16,9 +16,9 @@ import {
 	type SendError,
 	withProgress,
 } from "./errors.ts";
+import { type Executor, parameters, type Reply } from "./execute.ts";
 import type { ReuseGuard } from "./operation-id.ts";
 import { httpDate } from "./retry.ts";
-import { parameters, type Reply, type Transport } from "./transport.ts";
 
 /** A plain-text message to a contact. */
 export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
@@ -142,8 +142,8 @@ export interface MessagesOptions {
 	guard: ReuseGuard;
 }
 
-export function createMessages(transport: Transport, settings: MessagesOptions): MessagesGroup {
-	const { api, run } = transport;
+export function createMessages(executor: Executor, settings: MessagesOptions): MessagesGroup {
+	const { api, run } = executor;
 	const { agencyId, defaultCountry, isAllowed, guard } = settings;
 
 	const send = async (message: OutgoingMessage, options: SendOptions | undefined): Promise<Reply<Sent>> => {
@@ -228,7 +228,7 @@ export function createMessages(transport: Transport, settings: MessagesOptions):
 	): Promise<number> => {
 		const plan = { operation: "conversations.get", agencyId, operationId, secrets, begun } as const;
 		try {
-			const { data, attempts, ...reply } = await readConversation(transport, plan, to, {
+			const { data, attempts, ...reply } = await readConversation(executor, plan, to, {
 				pageSize: 1,
 				cursor: undefined,
 				...call,

@@ -3,9 +3,9 @@
  */
 import type { CallState } from "./call-state.ts";
 import { type FaultFacts, PartnerConnectionError, type PartnerError } from "./errors.ts";
-import { noResponseCode } from "./exchange.ts";
 import { factsOf } from "./facts.ts";
 import { repeatsWord } from "./redact.ts";
+import { noResponseCode } from "./transport.ts";
 
 const connectCode = /^(EAI_(AGAIN|FAIL|NODATA|NONAME)|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/;
 /** What `nodeHttp` rejects with after its `close()`. */
@@ -21,7 +21,7 @@ const handshakeCode = /^ERR_SSL_(WRONG_VERSION|UNSUPPORTED_PROTOCOL|PACKET_LENGT
 /**
  * The error of a request that failed without a response. It is `not_sent` only if the fault proves it.
  *
- * @param connected what the exchange knows: if there was a connection, a fault proves nothing
+ * @param connected what the transport knows: if there was a connection, a fault proves nothing
  */
 export function lostConnection<Data>(
 	fault: unknown,
@@ -41,7 +41,8 @@ export function lostConnection<Data>(
 function lostBy(code: string | undefined): { text: string; isPermanent?: boolean } {
 	if (code === closedCode) return { text: "its connections were closed", isPermanent: true };
 	if (code !== noResponseCode) return { text: "the connection was lost" };
-	const text = "what fetch or http returned is no response. If it is a mock, return `new Response(body, { status })`";
+	const text =
+		"what fetch or transport returned is no response. If it is a mock, return `new Response(body, { status })`";
 	return { text, isPermanent: true };
 }
 

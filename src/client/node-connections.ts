@@ -15,7 +15,7 @@ export interface ConnectionOptions {
 	proxy: Agent | undefined;
 }
 
-/** The connections of one exchange. */
+/** The connections of one transport. */
 export interface Connections {
 	/** The agent for a protocol, as `URL` names it. */
 	agentFor: (protocol: string) => Agent;

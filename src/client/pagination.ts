@@ -6,8 +6,8 @@ import type { CallPlan } from "./call-state.ts";
 import { type CallOptions, checkOptions, optionSchemas, policyFrom, type RetryPolicy } from "./client-options.ts";
 import { endable } from "./endable.ts";
 import { abortError, type Facts, type PartnerError, PartnerUnexpectedResponse, withProgress } from "./errors.ts";
+import type { Reply } from "./execute.ts";
 import { backoffMs } from "./retry.ts";
-import type { Reply } from "./transport.ts";
 
 /** Options of a call that returns one page. */
 export interface PageOptions extends CallOptions {

@@ -233,7 +233,7 @@ const mostRead = { values: 1000, depth: 6 };
 const telling = ["message", "stack", "cause", "errors", "url", "headers", "request", "response", "config"];
 
 /**
- * Whether a value that `fetch` or `http` threw repeats the key, the number or the text of the request, as the errors of HTTP
+ * Whether a value that `fetch` or `transport` threw repeats the key, the number or the text of the request, as the errors of HTTP
  * clients do. True if it cannot be read whole.
  */
 export function repeatsRequest<Data>(call: CallState<Data>, thrown: unknown): boolean {

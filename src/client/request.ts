@@ -12,8 +12,8 @@ import {
 import { type Call, createCall } from "./call.ts";
 import { agencyIdText, type CallOptions, checkInput, checkOptions, optionSchemas } from "./client-options.ts";
 import { type Facts, PartnerInvalidInput, type RequestError } from "./errors.ts";
+import { type Executor, querySerializer, type RequestOnce } from "./execute.ts";
 import { numbersIn } from "./redact.ts";
-import { querySerializer, type RequestOnce, type Transport } from "./transport.ts";
 
 /** A request that this package has no method for. */
 export interface CustomRequest {
@@ -64,7 +64,7 @@ const requestSchema = object({
 });
 
 /** @param isLimited whether the client may send to some numbers only */
-export function createSendRequest({ api, run }: Transport, baseUrl: string, isLimited: boolean): SendRequest {
+export function createSendRequest({ api, run }: Executor, baseUrl: string, isLimited: boolean): SendRequest {
 	return (request, options) =>
 		createCall(() => {
 			// Before the request is checked, so that the error of a bad one has it too.

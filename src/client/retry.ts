@@ -1,8 +1,8 @@
 import { beginLeftMs, type CallState, leftMs } from "./call-state.ts";
 import type { RetryPolicy } from "./client-options.ts";
 import type { PartnerError } from "./errors.ts";
-import type { ExchangeHeaders } from "./exchange.ts";
 import { repeatAfterGateway } from "./gateway.ts";
+import type { TransportHeaders } from "./transport.ts";
 
 const retryCost = 5;
 /** A longer Retry-After ends the call, and the caller decides: see `retryAfterMs` on the error. */
@@ -54,7 +54,7 @@ export function roomMs<Data>({ deadlineMs }: CallState<Data>): number {
  * The wait that a response asks for by Retry-After, in milliseconds. The header has whole seconds or an HTTP date, which
  * is compared with the response's own Date, because the local clock can be wrong. Undefined for anything else.
  */
-export function retryAfterMs(headers: ExchangeHeaders): number | undefined {
+export function retryAfterMs(headers: TransportHeaders): number | undefined {
 	const value = headers.get("retry-after")?.trim() ?? "";
 	if (/^\d+$/.test(value)) return Math.min(Number(value) * 1000, Number.MAX_SAFE_INTEGER);
 	const at = httpDate(value);

@@ -11,7 +11,7 @@ import { shown } from "./waits-for.ts";
 export interface Explanation {
 	/** What is known of the text now. */
 	status: OutboxStatus;
-	/** Its steps, the oldest first. The first 8 and the last 24 are kept; none after `forget`. */
+	/** Its steps, the oldest first. The first 8 and the last 24 are kept; none after `erase`. */
 	steps: ExplainedStep[];
 }
 

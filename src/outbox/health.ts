@@ -36,13 +36,13 @@ export interface WorkerHealth {
 	id: string;
 	/** The version of this package that it runs. */
 	version: string;
-	/** Whether it calls `drain`, so that it is silent in between. */
-	isDrain: boolean;
+	/** Whether it calls `runOnce`, so that it is silent in between. */
+	runsOnce: boolean;
 	/** When it started. */
 	startedAt: Date;
 	/** When it gave its last sign of life. A worker gives one every 5 seconds. */
 	lastSeenAt: Date;
-	/** Whether it was seen within the last minute; one that calls `drain` within the last 15. */
+	/** Whether it was seen within the last minute; one that calls `runOnce` within the last 15. */
 	isAlive: boolean;
 }
 
@@ -73,7 +73,7 @@ export async function healthOf(store: OutboxStore, now: number): Promise<OutboxH
 		workers: workers.map((worker) => ({
 			id: worker.id,
 			version: worker.version,
-			isDrain: worker.isDrain,
+			runsOnce: worker.runsOnce,
 			startedAt: new Date(now - worker.ageMs),
 			lastSeenAt: new Date(now - worker.silentMs),
 			isAlive: isAlive(worker),

@@ -106,10 +106,10 @@ export interface Outbox {
 	 *
 	 * @throws as {@link Outbox.work}, and if the database is away
 	 * @example
-	 * await outbox.drain();
-	 * await outbox.drain({ signal: AbortSignal.timeout(20_000) }); // begins no request after 20 seconds
+	 * await outbox.runOnce();
+	 * await outbox.runOnce({ signal: AbortSignal.timeout(20_000) }); // begins no request after 20 seconds
 	 */
-	drain: (options?: { signal?: AbortSignal | undefined }) => Promise<void>;
+	runOnce: (options?: { signal?: AbortSignal | undefined }) => Promise<void>;
 	/**
 	 * Returns the status of a text; undefined for an unknown id. For an unfinished one it says what it waits for.
 	 * @example console.log((await outbox.status("note-1"))?.description ?? "never sent");
@@ -178,10 +178,10 @@ export interface Outbox {
 	 * erased by a second call. The ids stay, so that a second `enqueue` with one is refused: the service may still know its
 	 * `operationId`. Put no phone number into an id: `operationIdFrom` makes one of it.
 	 * @example
-	 * const { tooLate } = await outbox.forget({ to: "+447700900101" });
+	 * const { tooLate } = await outbox.erase({ to: "+447700900101" });
 	 * if (tooLate.length > 0) console.log("Call it again later, before you confirm the erasure.");
 	 */
-	forget: (options: CancelOptions) => Promise<CancelledTexts>;
+	erase: (options: CancelOptions) => Promise<CancelledTexts>;
 	/**
 	 * Stores that a contact asked for no more texts, for example by telephone. What waits for them ends as a message with STOP ends
 	 * it: see `optOut` of {@link OutboxOptions}. It stays when the contact is forgotten. Without `agencyId` it covers all agencies.
@@ -250,7 +250,7 @@ export interface Outbox {
 	restored: (options: { backupAt: Date | string | number }) => Promise<number>;
 }
 
-/** Options of `cancelAll` and `forget`. */
+/** Options of `cancelAll` and `erase`. */
 export interface CancelOptions {
 	/** Contact phone number, as written. */
 	to: string;
@@ -284,7 +284,7 @@ const shortestLeaseMs = 1_000;
  * const crmOutbox = createOutbox({ client, store }); // sqliteStore(db), postgresStore(pool) or mysqlStore(pool)
  * await crmOutbox.migrate();
  * await crmOutbox.enqueue({ id: "note-1", agencyId: agency.id, to: "+447700900101", body: "See you at 14:00." });
- * await crmOutbox.drain();
+ * await crmOutbox.runOnce();
  * console.log((await crmOutbox.status("note-1"))?.attempts); // 1
  */
 export function createOutbox(given: OutboxOptions): Outbox {
@@ -376,7 +376,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		if (expired) return { ...(await statusOf(expired, undefined, arriving)), ignored };
 		// What is due later is found by the workers themselves.
 		if (row.version === 0 && (row.nextAt ?? 0) <= now()) await wakeWorker(row, row.id, tx);
-		if (tx === undefined) loop.nudge();
+		if (tx === undefined) loop.claimNow();
 		return { ...(await statusOf(row, undefined, arriving)), ignored };
 	}
 
@@ -415,7 +415,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 			({ row: { state, version, nextAt } }) => state === "waiting" && version === 0 && (nextAt ?? 0) <= now(),
 		);
 		if (first) await wakeWorker(first.row, first.row.id, tx);
-		if (tx === undefined) loop.nudge();
+		if (tx === undefined) loop.claimNow();
 		return Promise.all(stored.map(async ({ row, ignored }) => ({ ...(await statusOf(row)), ignored })));
 	}
 
@@ -445,11 +445,11 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		await throughOutages(run, { pauses, now, signal });
 	}
 
-	let drained: Promise<unknown> = Promise.resolve();
-	async function drain(given: { signal?: AbortSignal | undefined } = {}): Promise<void> {
-		const signal = signalIn(given, "drain");
-		const turn = drained.then(() => loop.run(false, signal));
-		drained = turn.catch(() => {});
+	let ranOnce: Promise<unknown> = Promise.resolve();
+	async function runOnce(given: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+		const signal = signalIn(given, "runOnce");
+		const turn = ranOnce.then(() => loop.run(false, signal));
+		ranOnce = turn.catch(() => {});
 		return turn;
 	}
 
@@ -469,7 +469,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	/** Cancels a text, or marks it when it is too late. Tries again when a worker changed the row at that moment. */
 	async function cancelText(
 		id: string,
-		marks: { cancelRequested: true; forget?: true },
+		marks: { cancelRequested: true; erase?: true },
 		reason: "requested" | "superseded" = "requested",
 	): Promise<OutboxText | undefined> {
 		for (;;) {
@@ -493,9 +493,9 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		return stopRecipient(recipientFrom(given, "cancelAll"), { cancelRequested: true });
 	}
 
-	async function forget(given: CancelOptions): Promise<CancelledTexts> {
-		const recipient = recipientFrom(given, "forget");
-		const found = await stopRecipient(recipient, { cancelRequested: true, forget: true });
+	async function erase(given: CancelOptions): Promise<CancelledTexts> {
+		const recipient = recipientFrom(given, "erase");
+		const found = await stopRecipient(recipient, { cancelRequested: true, erase: true });
 		await store.erase(recipient);
 		return found;
 	}
@@ -511,7 +511,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	/** First no further text may begin, then each one is cancelled. */
 	async function stopRecipient(
 		recipient: Partial<Recipient>,
-		marks: { cancelRequested: true; forget?: true },
+		marks: { cancelRequested: true; erase?: true },
 	): Promise<CancelledTexts> {
 		await store.stop(recipient);
 		const found: CancelledTexts = { cancelled: [], tooLate: [] };
@@ -615,7 +615,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		// One job is enough, because the worker that it wakes looks at all queues.
 		const [first] = engine ? await store.unfinished(recipient) : [];
 		if (first) await wakeWorker(first, crypto.randomUUID(), undefined);
-		loop.nudge();
+		loop.claimNow();
 	}
 
 	async function wakeWorker(text: OutboxText, key: string, tx: Transaction | undefined): Promise<void> {
@@ -659,20 +659,20 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		enqueue,
 		enqueueMany,
 		work,
-		drain,
+		runOnce,
 		status: operator.status,
 		explain: operator.explain,
 		health: operator.health,
 		suspend: operator.suspend,
 		async resume(given = {}) {
 			const isEnded = await operator.resume(given);
-			loop.nudge();
+			loop.claimNow();
 			return isEnded;
 		},
 		resolve: operator.resolve,
 		cancel,
 		cancelAll,
-		forget,
+		erase,
 		optOut: async (given) => void (await noteOptOut(given, "optOut")),
 		optIn,
 		settled: settledChanges,

@@ -25,11 +25,11 @@ export interface OutboxStatus {
 	id: string;
 	/** The agency's id. */
 	agencyId: string;
-	/** Contact phone number, E.164; null once `forget` has erased it. */
+	/** Contact phone number, E.164; null once `erase` has erased it. */
 	to: string | null;
 	/** What the text is for, as it was given to `enqueue`. */
 	purpose: Purpose;
-	/** The value that was given to `enqueue`; null without one, and once `forget` has erased it. */
+	/** The value that was given to `enqueue`; null without one, and once `erase` has erased it. */
 	meta: unknown;
 	/** The state of the text. */
 	state: OutboxState;

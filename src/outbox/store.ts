@@ -154,7 +154,7 @@ export interface OutboxStore extends DatabaseStore {
 	 * Notes that a worker is alive, by the clock of the store, and checks that it may work: it calls it at least every 10 seconds. Forgets
 	 * those that have been silent for a day.
 	 */
-	beat: (worker: Pick<StoredWorker, "id" | "version" | "isDrain">) => Promise<void>;
+	beat: (worker: Pick<StoredWorker, "id" | "version" | "runsOnce">) => Promise<void>;
 	/** Forgets a worker that has stopped. */
 	leave: (id: string) => Promise<void>;
 	/** Finds the workers, those that were seen last first, at most 100. */
@@ -202,8 +202,8 @@ export interface StoredWorker {
 	id: string;
 	/** The version of this package that it runs. */
 	version: string;
-	/** Whether it calls `drain`, so that it is silent in between. */
-	isDrain: boolean;
+	/** Whether it calls `runOnce`, so that it is silent in between. */
+	runsOnce: boolean;
 	/** How long ago it started, in milliseconds, by the clock of the store. */
 	ageMs: number;
 	/** How long ago it gave its last sign of life, in milliseconds. */

@@ -39,7 +39,7 @@ export type OutboxState =
  *   not written since: marketing waits)
  * - `dropped`, a best guess: `displaced` (somebody else's text followed), `declined` (the contact tapped a button),
  *   `answered_in_words` (the contact wrote, and tapped nothing: someone should look), `no_answer`
- * - `cancelled`: `requested` (by `cancel`, `cancelAll`, `forget` or `onReply`), `before_send` (by your hook),
+ * - `cancelled`: `requested` (by `cancel`, `cancelAll`, `erase` or `onReply`), `before_send` (by your hook),
  *   `superseded` (another text took its place), `earlier_text_declined`, `earlier_text_unanswered` (by its purpose), `opted_out` (the contact asked for no more texts),
  *   `resolved` (a person found an `unknown` text not sent)
  * - `sent`: `resolved` (a person found an `unknown` text sent), or none
@@ -138,7 +138,7 @@ export interface Progress {
 	/** It may not be sent again because a text was enqueued that supersedes it. */
 	superseded?: true | undefined;
 	/** The text is erased as soon as it has ended. */
-	forget?: boolean | undefined;
+	erase?: boolean | undefined;
 	/** The id of the text that was to take its place on purpose. It did when the service took that text. */
 	replacedBy: string | null;
 	/** The time since a backup from which the row was restored. Absent if it was not. */
@@ -305,7 +305,7 @@ export interface OutboxText extends NewText {
 
 /** An unfinished text. */
 export interface OpenText extends OutboxText {
-	/** `cancelAll` or `forget` came after its transaction had begun. */
+	/** `cancelAll` or `erase` came after its transaction had begun. */
 	isStopped: boolean;
 }
 

@@ -17,7 +17,7 @@ import type { OutboxReason, OutboxText } from "./text.ts";
  * - `quiet_hours`: their end
  * - `wrong_number`: a person, who calls `optIn` if the number is right, or cancels it: the contact wrote that it is wrong
  * - `refusal`: the contact, who has refused something and has not written since
- * - `worker`: a process that calls `work` or `drain`
+ * - `worker`: a process that calls `work` or `runOnce`
  * - `pause`: something keeps the texts of the agency, or all texts, from being sent
  * - `settings`: the agency cannot ask for consent, or not in a language
  * - `hook`: `beforeSend`, `onReply`, `optOut` or the time zone of the quiet hours failed
@@ -65,12 +65,12 @@ export interface Situation {
 
 /** A worker gives a sign of life every 5 seconds. */
 const deadAfterMs = 60_000;
-/** A cron job that drains comes at least this often. */
-const drainedAfterMs = 15 * 60_000;
+/** A cron job that calls `runOnce` comes at least this often. */
+const onceDeadAfterMs = 15 * 60_000;
 
 /** Whether a worker is at work, as far as its signs of life tell. */
-export function isAlive({ isDrain, silentMs }: StoredWorker): boolean {
-	return silentMs < (isDrain ? drainedAfterMs : deadAfterMs);
+export function isAlive({ runsOnce, silentMs }: StoredWorker): boolean {
+	return silentMs < (runsOnce ? onceDeadAfterMs : deadAfterMs);
 }
 
 export function waitsForOf(text: OutboxText, situation: Situation): WaitsFor {
@@ -179,7 +179,7 @@ function withoutWorker([last]: readonly StoredWorker[], now: number): string {
 	const seen = last
 		? `the last sign of one is from ${shown(now - last.silentMs)}`
 		: "each one that ran has stopped in order, or none has run within a day";
-	return `No worker is running: ${seen}. Start a process that calls work or drain.`;
+	return `No worker is running: ${seen}. Start a process that calls work or runOnce.`;
 }
 
 /** Why texts are paused. */

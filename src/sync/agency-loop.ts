@@ -29,9 +29,9 @@ export interface AgencyLoop {
 	/** Resolves when nothing of it runs any more. Rejects if `onPoll` or `onError` threw. */
 	ended: Promise<void>;
 	/** Polls as soon as there is a turn. */
-	nudge: () => void;
+	pollNow: () => void;
 	/** Removes a contact from the poll that runs, or else from the stored checkpoint. */
-	forget: (phoneNumber: string) => Promise<void>;
+	erase: (phoneNumber: string) => Promise<void>;
 }
 
 /** The longest Retry-After that is honoured. */
@@ -72,7 +72,7 @@ export function startAgencyLoop<Tx>(
 	let pauseMs = 0;
 	let pause = new AbortController();
 	/** Whether the caller has asked for a poll since the latest one began. */
-	let isNudged = false;
+	let isPolledNow = false;
 	/** When a poll began that delivered everything. */
 	let currentAt: number | undefined;
 	/** The service's time at the poll before. */
@@ -91,9 +91,9 @@ export function startAgencyLoop<Tx>(
 			if (performance.now() >= polledAt + pauseMs) {
 				// Polls that began together drift apart.
 				isPolling = true;
-				isNudged = false;
+				isPolledNow = false;
 				const nextMs = (await pollAgency()) * (1 - Math.random() / 10);
-				pauseMs = isNudged ? 0 : nextMs;
+				pauseMs = isPolledNow ? 0 : nextMs;
 				isPolling = false;
 				polledAt = performance.now();
 			}
@@ -315,16 +315,16 @@ export function startAgencyLoop<Tx>(
 		return Math.max(Math.min(mostMs, minMs * 2 ** (failures - 1)), ...askedMs);
 	}
 
-	function nudge(): void {
-		isNudged = true;
+	function pollNow(): void {
+		isPolledNow = true;
 		pauseMs = 0;
 		pause.abort();
 	}
 
 	return {
 		ended: run(),
-		nudge,
-		async forget(phoneNumber) {
+		pollNow,
+		async erase(phoneNumber) {
 			if (running) return forgetIn(running, phoneNumber);
 			// A poll that begins may wait for the caller's loop, which may wait for this.
 			if (isPolling) return whenForgotten(phoneNumber, () => {});

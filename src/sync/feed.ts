@@ -97,7 +97,7 @@ export interface ChangeFeed extends AsyncIterable<Change> {
 	 *
 	 * @throws PartnerInvalidInput if the number is not in E.164
 	 */
-	forget: (phoneNumber: string) => void;
+	erase: (phoneNumber: string) => void;
 	/**
 	 * Yields up to `size` changes at once, so that you store them and one checkpoint in one transaction. Use it where
 	 * thousands of conversations change within minutes: each checkpoint then has hundreds of kilobytes. 100 is a good size.
@@ -204,7 +204,7 @@ export function publicFeed(
 		get remaining() {
 			return feed.remaining;
 		},
-		forget(phoneNumber) {
+		erase(phoneNumber) {
 			checkPhoneNumber(phoneNumber);
 			forgetIn(feed, phoneNumber);
 		},

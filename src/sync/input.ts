@@ -13,7 +13,7 @@ import {
 } from "../shared/validation.ts";
 
 /** The functions of this entry that refuse bad input. */
-export type SyncFunction = "changes" | "watch" | "watchAgencies" | "reconcile" | "fingerprintOf" | "forget" | "batches";
+export type SyncFunction = "changes" | "watch" | "watchAgencies" | "reconcile" | "fingerprintOf" | "erase" | "batches";
 
 /** Throws `PartnerInvalidInput`. */
 export function refuse(operation: SyncFunction, field: string, rule: string): never {
@@ -70,7 +70,7 @@ export function checkOptions<Options>(operation: SyncFunction, schema: Schema<Op
 /** A number in the form in which the feed delivers it. */
 export function checkPhoneNumber(phoneNumber: string): void {
 	if (typeof phoneNumber !== "string" || !/^\+\d{5,15}$/.test(phoneNumber))
-		refuse("forget", "phoneNumber", "must be a number in E.164, as the feed delivers it, such as +447700900123");
+		refuse("erase", "phoneNumber", "must be a number in E.164, as the feed delivers it, such as +447700900123");
 }
 
 interface Pauses {

@@ -16,7 +16,7 @@ export interface AgenciesFeed<Tx = unknown> extends AsyncIterable<AgencyChange<T
 	/** The ids of the agencies that this process follows now. */
 	readonly agencies: readonly string[];
 	/** Polls an agency as soon as there is a turn, for example after you send a message. */
-	nudge: (agencyId: string) => void;
+	pollNow: (agencyId: string) => void;
 	/**
 	 * Removes a contact's number from all checkpoints of this process. What was delivered of the contact does not come again, and
 	 * everything else is delivered unless `skip` answers true. Resolves when the checkpoints are saved. An agency that is being
@@ -24,7 +24,7 @@ export interface AgenciesFeed<Tx = unknown> extends AsyncIterable<AgencyChange<T
 	 *
 	 * @throws PartnerInvalidInput if the number is not in E.164. PartnerConfigurationError if `load` or `save` failed.
 	 */
-	forget: (phoneNumber: string) => Promise<void>;
+	erase: (phoneNumber: string) => Promise<void>;
 }
 
 /**
@@ -135,12 +135,12 @@ export function watchAgencies<Tx = unknown>(client: Client, options: WatchAgenci
 		get agencies() {
 			return [...loops.keys()];
 		},
-		nudge(agencyId) {
-			loops.get(agencyId)?.nudge();
+		pollNow(agencyId) {
+			loops.get(agencyId)?.pollNow();
 		},
-		async forget(phoneNumber) {
+		async erase(phoneNumber) {
 			checkPhoneNumber(phoneNumber);
-			await Promise.all([...loops.values()].map((loop) => loop.forget(phoneNumber)));
+			await Promise.all([...loops.values()].map((loop) => loop.erase(phoneNumber)));
 		},
 		[Symbol.asyncIterator]: () => abandoning(signal, run),
 	};

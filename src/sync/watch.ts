@@ -35,7 +35,7 @@ export interface WatchOptions extends FeedOptions {
 /** The feed that {@link watch} returns. */
 export interface WatchFeed extends ChangeFeed {
 	/** Polls immediately, for example after you send a message. */
-	nudge: () => void;
+	pollNow: () => void;
 }
 
 /** The longest Retry-After that is honoured. */
@@ -69,10 +69,10 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 	const { minMs, maxMs } = pausesFrom("watch", checked, { minMs: 15_000, maxMs: 300_000 });
 	const feed = openFeed("watch", agency, checked);
 	/** Ends the pause that comes or is under way, so that the next poll begins at once. */
-	let nudged = new AbortController();
+	let polledNow = new AbortController();
 
 	async function* polls(stop: AbortSignal, size: number): AsyncGenerator<Change[], void, undefined> {
-		stop.addEventListener("abort", () => nudged.abort());
+		stop.addEventListener("abort", () => polledNow.abort());
 		const alerts = createAlerts(() => true);
 		let pauseMs = minMs;
 		let wasAtOnce = false;
@@ -80,8 +80,8 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 		/** When the first of the 401s in a row came. */
 		let unauthorizedSince: number | undefined;
 		while (!stop.aborted) {
-			const isPoll = nudged.signal.aborted || performance.now() >= pollAt;
-			nudged = new AbortController();
+			const isPoll = polledNow.signal.aborted || performance.now() >= pollAt;
+			polledNow = new AbortController();
 			const errors: PartnerError[] = [];
 			try {
 				let found = false;
@@ -114,13 +114,13 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 			const reported = Promise.all(news.map(async (error) => onError(error)));
 			// A snapshot that was interrupted is finished before statuses are polled.
 			const statusInMs = feed.memory.snapshot ? -never : nextDueAt(feed.memory.followed) - Date.now();
-			const pause = sleep(Math.min(pollAt - performance.now(), Math.max(statusInMs, ...leastMs)), [nudged.signal]);
+			const pause = sleep(Math.min(pollAt - performance.now(), Math.max(statusInMs, ...leastMs)), [polledNow.signal]);
 			// Not waited for beyond the pause, because it may hang.
 			await Promise.race([pause, reported.then(() => pause)]);
 		}
 	}
 
-	return Object.assign(publicFeed(feed, signal, polls), { nudge: () => nudged.abort() });
+	return Object.assign(publicFeed(feed, signal, polls), { pollNow: () => polledNow.abort() });
 }
 
 const schema = fieldsOf<WatchOptions>({

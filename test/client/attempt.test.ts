@@ -2,11 +2,11 @@ import { getEventListeners } from "node:events";
 import { Worker } from "node:worker_threads";
 import type {
 	ClientOptions,
-	Exchange,
-	ExchangeControl,
-	ExchangeFault,
-	ExchangeHeaders,
-	ExchangeRequest,
+	Transport,
+	TransportControl,
+	TransportFault,
+	TransportHeaders,
+	TransportRequest,
 } from "messaging-conversations";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { adapters, over } from "../adapters.ts";
@@ -18,17 +18,17 @@ const baseUrl = "https://messaging.example/api/v1";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const overExchange = (http: Exchange, options: Partial<ClientOptions> = {}) =>
-	clientOf({ baseUrl }, { http, retry: false, ...options });
+const overTransport = (transport: Transport, options: Partial<ClientOptions> = {}) =>
+	clientOf({ baseUrl }, { transport, retry: false, ...options });
 
 const send = callOf("messages.send");
-const headersOf = (headers: Record<string, string> = {}): ExchangeHeaders => new Map(Object.entries(headers));
+const headersOf = (headers: Record<string, string> = {}): TransportHeaders => new Map(Object.entries(headers));
 const answer = (json: unknown, status = 200) => ({ status, headers: headersOf(), text: JSON.stringify(json) });
 
-/** An exchange that never ends by itself, and how often it was cut. When it is cut, it rejects with what it knows. */
-function hanging(knows?: ExchangeFault) {
+/** A transport that never ends by itself, and how often it was cut. When it is cut, it rejects with what it knows. */
+function hanging(knows?: TransportFault) {
 	const seen = { requests: 0, cuts: 0 };
-	const exchange: Exchange = (_request, { signal }) => {
+	const transport: Transport = (_request, { signal }) => {
 		seen.requests++;
 		return new Promise((_, reject) => {
 			signal.addEventListener("abort", () => {
@@ -37,16 +37,16 @@ function hanging(knows?: ExchangeFault) {
 			});
 		});
 	};
-	return { exchange, seen };
+	return { transport, seen };
 }
 
-test("an exchange gets the whole request and the limit of the body, and its answer is the call's", async () => {
-	const given: [ExchangeRequest, ExchangeControl][] = [];
-	const http: Exchange = async (request, control) => {
+test("a transport gets the whole request and the limit of the body, and its answer is the call's", async () => {
+	const given: [TransportRequest, TransportControl][] = [];
+	const transport: Transport = async (request, control) => {
 		given.push([request, control]);
 		return { ...answer(request.method === "GET" ? me : sentNow), headers: headersOf({ "x-correlation-id": "cor-1" }) };
 	};
-	const client = overExchange(http);
+	const client = overTransport(transport);
 	const { data, response } = await client.me.get().withResponse();
 	expect([data, response.status, response.correlationId]).toEqual([me, 200, "cor-1"]);
 	await send.run(client);
@@ -83,13 +83,13 @@ test("an exchange gets the whole request and the limit of the body, and its answ
 });
 
 test.for([300, 404, 500])("a status of %d counts even if its body is larger than the limit", async (status) => {
-	const http: Exchange = async () => ({ status, headers: headersOf({}), text: undefined });
-	const error = await failure(() => overExchange(http, { retry: false }).me.get());
+	const transport: Transport = async () => ({ status, headers: headersOf({}), text: undefined });
+	const error = await failure(() => overTransport(transport, { retry: false }).me.get());
 	expect(error.message).not.toContain("larger");
 	expect(error).toMatchObject({ status, attempts: 1 });
 });
 
-const broken: [what: string, http: Exchange][] = [
+const broken: [what: string, transport: Transport][] = [
 	[
 		"throws before it returns a promise",
 		() => {
@@ -99,19 +99,19 @@ const broken: [what: string, http: Exchange][] = [
 	["rejects with an error", () => Promise.reject(new Error("canary"))],
 ];
 
-test.for(broken)("an exchange that %s ends as a lost connection, and a send as unknown", async ([, http]) => {
-	const error = await failure(() => send.run(overExchange(http)));
+test.for(broken)("a transport that %s ends as a lost connection, and a send as unknown", async ([, transport]) => {
+	const error = await failure(() => send.run(overTransport(transport)));
 	expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown", attempts: 1, retryable: true });
 	expect(error.message).toBe("messages.send: the connection was lost");
 	expect(vi.getTimerCount()).toBe(0);
-	const read = await failure(() => overExchange(http).me.get());
+	const read = await failure(() => overTransport(transport).me.get());
 	expect(read._tag).toBe("PartnerConnectionError");
 	expect(read).not.toHaveProperty("outcome");
 });
 
-test.for(broken)("an exchange that %s is retried", async ([, http]) => {
+test.for(broken)("a transport that %s is retried", async ([, transport]) => {
 	let asked = 0;
-	const client = overExchange((...given) => (asked++ === 0 ? http(...given) : Promise.resolve(answer(me))), {
+	const client = overTransport((...given) => (asked++ === 0 ? transport(...given) : Promise.resolve(answer(me))), {
 		retry: { baseDelayMs: 1 },
 	});
 	const calling = client.me.get().withResponse();
@@ -119,25 +119,25 @@ test.for(broken)("an exchange that %s is retried", async ([, http]) => {
 	expect((await calling).response.attempts).toBe(2);
 });
 
-test.for<[string, Exchange]>([
+test.for<[string, Transport]>([
 	["resolves with nothing", wrong(async () => undefined)],
 	["returns nothing", wrong(() => undefined)],
-])("#46 an exchange that %s is told so, and not asked again", async ([, http]) => {
-	const error = await failure(() => send.run(overExchange(http, { retry: { baseDelayMs: 1 } })));
+])("#46 a transport that %s is told so, and not asked again", async ([, transport]) => {
+	const error = await failure(() => send.run(overTransport(transport, { retry: { baseDelayMs: 1 } })));
 	expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown", attempts: 1, retryable: false });
 	expect(error.message).toContain("is no response");
 });
 
-test("an exchange that returns its answer at once is as good as one that promises it", async () => {
-	await expect(overExchange(wrong(() => answer(me))).me.get()).resolves.toEqual(me);
+test("a transport that returns its answer at once is as good as one that promises it", async () => {
+	await expect(overTransport(wrong(() => answer(me))).me.get()).resolves.toEqual(me);
 });
 
 test.for([
 	["does not end when it is cut", undefined],
 	["ends when it is cut", {}],
-] as const)("#14 the time is up on the millisecond when the exchange %s", async ([, knows]) => {
-	const { exchange, seen } = hanging(knows);
-	const calling = failure(() => overExchange(exchange).me.get({ timeoutMs: 1000 }));
+] as const)("#14 the time is up on the millisecond when the transport %s", async ([, knows]) => {
+	const { transport, seen } = hanging(knows);
+	const calling = failure(() => overTransport(transport).me.get({ timeoutMs: 1000 }));
 	let isOver = false;
 	calling.then(() => (isOver = true));
 	await vi.advanceTimersByTimeAsync(999);
@@ -152,29 +152,29 @@ test.for([
 	expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a time-out cuts the exchange once, an answer never", async () => {
-	const { exchange, seen } = hanging();
-	const calling = failure(() => overExchange(exchange).me.get({ timeoutMs: 1000 }));
+test("a time-out cuts the transport once, an answer never", async () => {
+	const { transport, seen } = hanging();
+	const calling = failure(() => overTransport(transport).me.get({ timeoutMs: 1000 }));
 	await vi.advanceTimersByTimeAsync(5000);
 	await calling;
 	expect(seen).toEqual({ requests: 1, cuts: 1 });
 	const cut = vi.fn();
-	const answering: Exchange = async (_request, { signal }) => {
+	const answering: Transport = async (_request, { signal }) => {
 		signal.addEventListener("abort", cut);
 		return answer(me);
 	};
-	await overExchange(answering).me.get();
+	await overTransport(answering).me.get();
 	await vi.advanceTimersByTimeAsync(60_000);
 	expect(cut).not.toHaveBeenCalled();
 });
 
-test.for(["resolves", "rejects"])("an exchange that %s after the caller has gone changes nothing", async (how) => {
+test.for(["resolves", "rejects"])("a transport that %s after the caller has gone changes nothing", async (how) => {
 	let end: () => void = () => {};
-	const http: Exchange = () =>
+	const transport: Transport = () =>
 		new Promise((resolve, reject) => {
 			end = () => (how === "resolves" ? resolve(answer(me)) : reject(new Error("late")));
 		});
-	const calling = failure(() => overExchange(http).me.get({ timeoutMs: 1000 }));
+	const calling = failure(() => overTransport(transport).me.get({ timeoutMs: 1000 }));
 	await vi.advanceTimersByTimeAsync(1001);
 	expect(await calling).toMatchObject({ _tag: "PartnerTimeoutError" });
 	end();
@@ -186,14 +186,14 @@ test.for([
 	["true", true, "unknown"],
 	["nothing", undefined, "unknown"],
 ] as const)(
-	"#12 #35 a send that is cut while the exchange says %s of its connection: %s → %s",
+	"#12 #35 a send that is cut while the transport says %s of its connection: %s → %s",
 	async ([, connected, outcome]) => {
-		const { exchange } = hanging({ connected });
-		const late = failure(() => send.run(overExchange(exchange), { timeoutMs: 1000 }));
+		const { transport } = hanging({ connected });
+		const late = failure(() => send.run(overTransport(transport), { timeoutMs: 1000 }));
 		await vi.advanceTimersByTimeAsync(1001);
 		expect(await late).toMatchObject({ _tag: "PartnerTimeoutError", outcome, attempts: 1 });
 		const controller = new AbortController();
-		const aborted = failure(() => send.run(overExchange(exchange), { signal: controller.signal }));
+		const aborted = failure(() => send.run(overTransport(transport), { signal: controller.signal }));
 		await vi.advanceTimersByTimeAsync(1);
 		controller.abort();
 		expect(await aborted).toMatchObject({ _tag: "PartnerAbortError", outcome, attempts: 1, retryable: false });
@@ -201,7 +201,7 @@ test.for([
 );
 
 const headed = (status: number) =>
-	hanging({ head: { status, headers: headersOf({ "x-correlation-id": "cor-9", "retry-after": "3" }) } }).exchange;
+	hanging({ head: { status, headers: headersOf({ "x-correlation-id": "cor-9", "retry-after": "3" }) } }).transport;
 
 test.for([
 	[200, "PartnerTimeoutError", "unknown"],
@@ -210,14 +210,14 @@ test.for([
 	[500, "PartnerGatewayError", "unknown"],
 	[302, "PartnerUnexpectedResponse", "unknown"],
 ] as const)("#13 #23 a status of %i whose body does not end in time is %s, %s", async ([status, tag, outcome]) => {
-	const calling = failure(() => send.run(overExchange(headed(status)), { timeoutMs: 1000 }));
+	const calling = failure(() => send.run(overTransport(headed(status)), { timeoutMs: 1000 }));
 	await vi.advanceTimersByTimeAsync(1001);
 	expect(await calling).toMatchObject({ _tag: tag, outcome, status, correlationId: "cor-9" });
 });
 
 test.for([200, 403, 500])("an abort while the body of a %i comes in is an abort", async (status) => {
 	const controller = new AbortController();
-	const calling = failure(() => send.run(overExchange(headed(status)), { signal: controller.signal }));
+	const calling = failure(() => send.run(overTransport(headed(status)), { signal: controller.signal }));
 	await vi.advanceTimersByTimeAsync(1);
 	controller.abort();
 	expect(await calling).toMatchObject({
@@ -230,9 +230,9 @@ test.for([200, 403, 500])("an abort while the body of a %i comes in is an abort"
 });
 
 test("a signal that has aborted begins nothing, not even the key", async () => {
-	const { exchange, seen } = hanging();
+	const { transport, seen } = hanging();
 	const key = vi.fn(async () => apiKey);
-	const client = overExchange(exchange, { apiKey: key });
+	const client = overTransport(transport, { apiKey: key });
 	expect(await failure(() => send.run(client, { signal: AbortSignal.abort() }))).toMatchObject({
 		_tag: "PartnerAbortError",
 		attempts: 0,
@@ -242,19 +242,19 @@ test("a signal that has aborted begins nothing, not even the key", async () => {
 });
 
 test("an abort in the same tick as the call stops a send", async () => {
-	const { exchange, seen } = hanging();
+	const { transport, seen } = hanging();
 	const controller = new AbortController();
-	const calling = failure(() => send.run(overExchange(exchange), { signal: controller.signal }));
+	const calling = failure(() => send.run(overTransport(transport), { signal: controller.signal }));
 	controller.abort();
 	expect(await calling).toMatchObject({ _tag: "PartnerAbortError", attempts: 0, outcome: "not_sent" });
 	expect(seen.requests).toBe(0);
 });
 
 test("a key that comes when the time is up sends nothing, and is asked for once", async () => {
-	const { exchange, seen } = hanging();
+	const { transport, seen } = hanging();
 	let give: (key: string) => void = () => {};
 	const key = vi.fn(() => new Promise<string>((resolve) => (give = resolve)));
-	const client = overExchange(exchange, { apiKey: key, retry: { attempts: 3 } });
+	const client = overTransport(transport, { apiKey: key, retry: { attempts: 3 } });
 	const calling = failure(() => send.run(client, { timeoutMs: 1000 }));
 	await vi.advanceTimersByTimeAsync(1001);
 	expect(await calling).toMatchObject({
@@ -271,12 +271,12 @@ test("a key that comes when the time is up sends nothing, and is asked for once"
 
 test("a key that is promised goes out with a read too, and one that fails sends nothing", async () => {
 	const keys: (string | undefined)[] = [];
-	const http: Exchange = async ({ headers }) => {
+	const transport: Transport = async ({ headers }) => {
 		keys.push(headers.authorization);
 		return answer(me);
 	};
-	await overExchange(http, { apiKey: async () => apiKey }).me.get();
-	const failing = overExchange(http, { apiKey: () => Promise.reject(new Error("the vault is closed")) });
+	await overTransport(transport, { apiKey: async () => apiKey }).me.get();
+	const failing = overTransport(transport, { apiKey: () => Promise.reject(new Error("the vault is closed")) });
 	for (const { run } of [callOf("me.get"), send]) {
 		expect(await failure(() => run(failing))).toMatchObject({ _tag: "PartnerConfigurationError", attempts: 0 });
 	}
@@ -284,9 +284,9 @@ test("a key that is promised goes out with a read too, and one that fails sends 
 });
 
 test("an abort whose event an earlier listener keeps to itself stops what waits for its key", async () => {
-	const { exchange, seen } = hanging();
+	const { transport, seen } = hanging();
 	let give: (key: string) => void = () => {};
-	const client = overExchange(exchange, { apiKey: () => new Promise<string>((resolve) => (give = resolve)) });
+	const client = overTransport(transport, { apiKey: () => new Promise<string>((resolve) => (give = resolve)) });
 	const controller = new AbortController();
 	controller.signal.addEventListener("abort", (event) => event.stopImmediatePropagation());
 	const calling = failure(() => send.run(client, { signal: controller.signal }));
@@ -301,7 +301,7 @@ test("a timer that fires late leaves the answer a tenth of a second at most, one
 	const endsAfter = async (lateMs: number) => {
 		const start = Date.now();
 		let end = 0;
-		const calling = failure(() => overExchange(hanging().exchange).me.get({ timeoutMs: 1000 }));
+		const calling = failure(() => overTransport(hanging().transport).me.get({ timeoutMs: 1000 }));
 		void calling.then(() => (end = Date.now()));
 		await vi.advanceTimersByTimeAsync(1);
 		// The event loop was blocked meanwhile.
@@ -312,7 +312,7 @@ test("a timer that fires late leaves the answer a tenth of a second at most, one
 		expect(await calling).toMatchObject({ _tag: "PartnerTimeoutError" });
 		return end - start;
 	};
-	// An exchange that does not end by itself is given up one turn of the event loop later.
+	// A transport that does not end by itself is given up one turn of the event loop later.
 	expect(await endsAfter(0)).toBe(1001);
 	expect(await endsAfter(50)).toBe(1051);
 	expect(await endsAfter(5000)).toBe(1101);
@@ -320,8 +320,8 @@ test("a timer that fires late leaves the answer a tenth of a second at most, one
 
 test("an attempt leaves no timer and no listener behind", async () => {
 	const { signal } = new AbortController();
-	await overExchange(async () => answer(me)).me.get({ signal });
-	await failure(() => overExchange(() => Promise.reject(new Error("lost"))).me.get({ signal }));
+	await overTransport(async () => answer(me)).me.get({ signal });
+	await failure(() => overTransport(() => Promise.reject(new Error("lost"))).me.get({ signal }));
 	expect([vi.getTimerCount(), getEventListeners(signal, "abort").length]).toEqual([0, 0]);
 });
 

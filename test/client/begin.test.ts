@@ -1,10 +1,10 @@
 // The latest moment at which a send may begin, and the key that a read and its send share.
 import http from "node:http";
-import type { ClientOptions, Exchange, Fetch } from "messaging-conversations";
+import type { ClientOptions, Fetch, Transport } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
-import { type Adapter, adapters, nodeExchange, over } from "../adapters.ts";
+import { type Adapter, adapters, nodeTransport, over } from "../adapters.ts";
 import { clientOf, failure, wrong } from "../calls.ts";
 import { agencyId, apiKey, me, phone, sentNow } from "../canned.ts";
 import { inTurn, refusal, scripted } from "../scripted.ts";
@@ -25,18 +25,18 @@ function createClocks(): (ms: number) => void {
 /** A transport that calls something once a request of a method was handed over, before it can be written. */
 function interrupted(adapter: Adapter, method: string, happen: () => unknown): Partial<ClientOptions> {
 	const interrupt = (request: { method: string }) => request.method === method && happen();
-	const exchange = adapter === "nodeHttp" ? nodeExchange() : undefined;
+	const transport = adapter === "nodeHttp" ? nodeTransport() : undefined;
 	const fetch: Fetch = (url, init) => {
 		const response = globalThis.fetch(url, init);
 		interrupt(init);
 		return response;
 	};
-	const own: Exchange = (request, control) => {
-		const answer = (exchange ?? wrong(undefined))(request, control);
+	const own: Transport = (request, control) => {
+		const answer = (transport ?? wrong(undefined))(request, control);
 		interrupt(request);
 		return answer;
 	};
-	return exchange ? { http: own } : { fetch };
+	return transport ? { transport: own } : { fetch };
 }
 
 const hello = { to: phone, body: "Hi" };
@@ -93,7 +93,7 @@ test.for([
 	});
 	const { url } = await listening(server);
 	const pass = createClocks();
-	const client = clientOf({ baseUrl: url }, { http: nodeExchange({ maxSockets: 1 }), retry: false });
+	const client = clientOf({ baseUrl: url }, { transport: nodeTransport({ maxSockets: 1 }), retry: false });
 	const first = client.me.get();
 	await expect.poll(() => seen.length).toBe(1);
 	const send = failure(() => client.agency(agencyId).messages.send(hello, { beginBy: soon(), ...limit }));

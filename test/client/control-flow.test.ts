@@ -5,9 +5,9 @@ import {
 	type AttemptEvent,
 	type Call,
 	type ClientOptions,
+	cachedKey,
 	createClient,
 	type PartnerError,
-	sharedKey,
 } from "messaging-conversations";
 import { expect, test } from "vitest";
 import { type Adapter, adapters, over } from "../adapters.ts";
@@ -90,11 +90,11 @@ function throwing(through: string, thrown: unknown): { options: ClientOptions; c
 	const count = () => calls;
 	const client = { baseUrl, apiKey, retry: quick };
 	if (through === "fetch") return { count, options: { ...client, fetch: fail } };
-	if (through === "http") return { count, options: { ...client, http: fail } };
+	if (through === "transport") return { count, options: { ...client, transport: fail } };
 	const adapter: Adapter = through.includes("nodeHttp") ? "nodeHttp" : "fetch";
 	return {
 		count,
-		options: { ...client, apiKey: through.includes("shared") ? sharedKey(fail) : fail, ...over(adapter) },
+		options: { ...client, apiKey: through.includes("shared") ? cachedKey(fail) : fail, ...over(adapter) },
 	};
 }
 
@@ -114,7 +114,7 @@ const uses: ((call: Call<unknown, PartnerError>) => PromiseLike<unknown>)[] = [
 	(call) => call.withResponse(),
 ];
 
-const entries = ["fetch", "http", ...keys];
+const entries = ["fetch", "transport", ...keys];
 
 test.for(entries.flatMap((through) => steering.map(([what, thrown]) => [what, through, thrown] as const)))(
 	"%s that is thrown through %s arrives unchanged, and nothing is retried",
@@ -131,7 +131,9 @@ test.for(entries.flatMap((through) => steering.map(([what, thrown]) => [what, th
 	},
 );
 
-test.for(["fetch", "http"].flatMap((through) => steering.map(([what, thrown]) => [what, through, thrown] as const)))(
+test.for(
+	["fetch", "transport"].flatMap((through) => steering.map(([what, thrown]) => [what, through, thrown] as const)),
+)(
 	"%s that is thrown through %s during a send is the cause of an error whose outcome is unknown",
 	async ([, through, thrown]) => {
 		const { options, count } = throwing(through, thrown);
@@ -161,9 +163,9 @@ test.for(["fetch", "http"].flatMap((through) => steering.map(([what, thrown]) =>
 	},
 );
 
-test("an exchange that had no connection lets a value through during a send, because nothing was sent", async () => {
+test("a transport that had no connection lets a value through during a send, because nothing was sent", async () => {
 	const thrown = { connected: false };
-	const [error] = await rejection(send.run(createClient(throwing("http", thrown).options)));
+	const [error] = await rejection(send.run(createClient(throwing("transport", thrown).options)));
 	expect(error).toBe(thrown);
 });
 
@@ -275,19 +277,19 @@ test("a value that ends the body of a response is a lost connection", async () =
 
 test.for(adapters)("a read that is interrupted is reported once for each of its requests (%s)", async (adapter) => {
 	const events: AttemptEvent[] = [];
-	const { options } = throwing(adapter === "fetch" ? "fetch" : "http", new Redirect());
+	const { options } = throwing(adapter === "fetch" ? "fetch" : "transport", new Redirect());
 	await rejection(createClient({ ...options, onAttempt: (event) => events.push(event) }).me.get());
 	expect(events).toMatchObject([{ attempt: 1, errorTag: "PartnerConnectionError" }]);
 	expect(events[0]).not.toHaveProperty("retryInMs");
 });
 
-test("an error of another call that `http` rejects with leaves a send unknown, with its own id", async () => {
+test("an error of another call that `transport` rejects with leaves a send unknown, with its own id", async () => {
 	const other = createClient({ baseUrl, apiKey, retry: false, fetch: async () => new Response("no", { status: 500 }) });
-	const http = async () => {
+	const transport = async () => {
 		await other.agency("agy_other").messages.send({ to: phone, body: "Other", operationId: "other" });
 		throw new Error("never");
 	};
-	const client = createClient({ baseUrl, apiKey, retry: false, http });
+	const client = createClient({ baseUrl, apiKey, retry: false, transport });
 	const error = await failure(() =>
 		client.agency(agencyId).messages.send({ to: phone, body: text, operationId: "mine" }),
 	);

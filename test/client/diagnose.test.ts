@@ -1,4 +1,4 @@
-import type { Exchange, Fetch, OperationId, PartnerError } from "messaging-conversations";
+import type { Fetch, OperationId, PartnerError, Transport } from "messaging-conversations";
 import { expect, test } from "vitest";
 import { callOf, clientOf, failure } from "../calls.ts";
 
@@ -14,10 +14,10 @@ async function failureFrom(end: () => unknown, operation: OperationId = "me.get"
 	return failure(() => callOf(operation).run(clientOf({ baseUrl }, { fetch, retry: false })));
 }
 
-/** What a send fails with when its exchange rejects so, knowing this of its connection. */
+/** What a send fails with when its transport rejects so, knowing this of its connection. */
 async function sendOver(error: unknown, connected: boolean | undefined): Promise<PartnerError> {
-	const http: Exchange = () => Promise.reject(Object.assign(Object(error), { connected }));
-	return failure(() => callOf("messages.send").run(clientOf({ baseUrl }, { http, retry: false })));
+	const transport: Transport = () => Promise.reject(Object.assign(Object(error), { connected }));
+	return failure(() => callOf("messages.send").run(clientOf({ baseUrl }, { transport, retry: false })));
 }
 
 /** A fault as Node's fetch throws it. */
@@ -172,7 +172,7 @@ test.for([
 	},
 );
 
-test("an exchange that had a connection proves nothing, whatever its fault says", async () => {
+test("a transport that had a connection proves nothing, whatever its fault says", async () => {
 	for (const code of ["CERT_HAS_EXPIRED", "ERR_SSL_WRONG_VERSION_NUMBER", "EAI_AGAIN"]) {
 		const error = await sendOver(bare({ code }), true);
 		expect(error).toMatchObject({ outcome: "unknown", retryable: true });
@@ -181,7 +181,7 @@ test("an exchange that had a connection proves nothing, whatever its fault says"
 });
 
 test.for(["ERR_SSL_WRONG_VERSION_NUMBER", "DEPTH_ZERO_SELF_SIGNED_CERT"])(
-	"an exchange that had no connection proves the handshake: %s",
+	"a transport that had no connection proves the handshake: %s",
 	async (code) => {
 		expect(await sendOver(bare({ code }), false)).toMatchObject({ outcome: "not_sent", retryable: false });
 	},

@@ -128,7 +128,7 @@ test("a derived client has other options, and shares connections, retry tokens a
 test.for([
 	["baseUrl", { baseUrl: "https://other.example/api/v1" }],
 	["fetch", { fetch }],
-	["http", { http: async () => {} }],
+	["transport", { transport: async () => {} }],
 	["dangerouslyAllowBrowser", { dangerouslyAllowBrowser: true }],
 	["timeoutMs", { timeoutMs: 0 }],
 	["apiKey", { apiKey: "a key" }],

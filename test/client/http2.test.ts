@@ -1,6 +1,6 @@
 // What HTTP/2 proves about a send without a response. The errors are those of Node's own http2, as undici passes them on.
 import http2, { type ServerHttp2Stream } from "node:http2";
-import type { ClientOptions, Exchange, Fetch } from "messaging-conversations";
+import type { ClientOptions, Fetch, Transport } from "messaging-conversations";
 import { expect, onTestFinished, test } from "vitest";
 import { clientOf, failure, wrong } from "../calls.ts";
 import { agencyId, phone, sentNow, text } from "../canned.ts";
@@ -20,7 +20,7 @@ const goAway =
 		session?.ping(() => session.destroy());
 	};
 
-/** A server whose second stream of a session is answered in a way, and a client with one session, over `fetch` or `http`. */
+/** A server whose second stream of a session is answered in a way, and a client with one session, over `fetch` or `transport`. */
 async function open(answer: Answer) {
 	const server = http2.createServer();
 	let processed = 0;
@@ -56,12 +56,15 @@ async function open(answer: Answer) {
 		});
 		return new Response(text, { status });
 	};
-	const http: Exchange = async ({ method, body }) => ({ ...(await request(method, "/", body)), headers: new Map() });
+	const transport: Transport = async ({ method, body }) => ({
+		...(await request(method, "/", body)),
+		headers: new Map(),
+	});
 	const send = (over: Partial<ClientOptions>) =>
 		clientOf({ baseUrl: url }, { retry: false, ...over })
 			.agency(agencyId)
 			.messages.send({ to: phone, body: text });
-	return { send, transports: { fetch: { fetch }, http: { http } }, processed: () => processed };
+	return { send, transports: { fetch: { fetch }, transport: { transport } }, processed: () => processed };
 }
 
 test.for([
@@ -73,7 +76,7 @@ test.for([
 	["a stream that is cancelled", (stream: ServerHttp2Stream) => stream.close(NGHTTP2_CANCEL), "unknown"],
 	["a session that ends without a word", (stream: ServerHttp2Stream) => stream.session?.destroy(), "unknown"],
 ] as const)("#45 %s leaves a send as it should", async ([, answer, outcome]) => {
-	for (const over of ["fetch", "http"] as const) {
+	for (const over of ["fetch", "transport"] as const) {
 		const { send, transports, processed } = await open(answer);
 		const error = await failure(() => send(transports[over]));
 		expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome, retryable: true });

@@ -4,10 +4,10 @@ import { type Debugger, type Runtime, Session } from "node:inspector";
 import { inspect } from "node:util";
 import {
 	type ClientOptions,
+	cachedKey,
 	createClient,
 	isPartnerError,
 	type PartnerError,
-	sharedKey,
 } from "messaging-conversations";
 import { expect, test } from "vitest";
 import { adapters, over } from "../adapters.ts";
@@ -122,7 +122,7 @@ const options: [what: string, options: () => ClientOptions][] = [
 	["a key with spaces", () => ({ ...good(), apiKey: `Bearer ${apiKey}` })],
 	["a sandbox key for the service", () => ({ ...good(), apiKey: `sandbox_live.${secret}` })],
 	["a bad list of recipients", () => ({ ...good(), allowRecipients: ["no number"] })],
-	["both transports", () => ({ ...good(), fetch: wrong(() => {}), http: wrong(() => {}) })],
+	["both transports", () => ({ ...good(), fetch: wrong(() => {}), transport: wrong(() => {}) })],
 	["a header that cannot be sent", () => ({ ...good(), headers: { authorization: "x" } })],
 ];
 const good = (): ClientOptions => ({ baseUrl: "https://messaging.example/api/v1", apiKey });
@@ -154,7 +154,7 @@ const keyFunctions: [what: string, read: () => unknown][] = [
 test.for(keyFunctions.flatMap(([what, read]) => adapters.map((adapter) => [what, adapter, read] as const)))(
 	"S14 no variable holds the key when the key function %s, over %s",
 	async ([, adapter, read]) => {
-		for (const given of [read, sharedKey(wrong(read))]) {
+		for (const given of [read, cachedKey(wrong(read))]) {
 			const client = createClient({ ...good(), apiKey: wrong(given), retry: quick, ...over(adapter) });
 			let error: PartnerError | undefined;
 			const { found } = await variablesWithKey(async () => {

@@ -6,7 +6,7 @@ import { deflateRawSync } from "node:zlib";
 import { type ClientOptions, PartnerConnectionError } from "messaging-conversations";
 import { nodeHttp } from "messaging-conversations/node";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { adapters, controlOf, nodeExchange, over } from "../adapters.ts";
+import { adapters, controlOf, nodeTransport, over } from "../adapters.ts";
 import { clientOf, failure } from "../calls.ts";
 import { agencyId, me, phone, sentNow } from "../canned.ts";
 import { certificate, privateKey } from "../certificate.ts";
@@ -16,8 +16,8 @@ const clientAt = (baseUrl: string, options: Partial<ClientOptions>) => clientOf(
 const serve = (listener: RequestListener) => listening(http.createServer(listener));
 const json = { "content-type": "application/json" };
 const answerMe: RequestListener = (_, answer) => answer.writeHead(200, json).end(JSON.stringify(me));
-const ask = (url: string, exchange = nodeExchange()) =>
-	exchange({ method: "GET", url, headers: {}, body: undefined, noStore: false, once: false }, controlOf(1_000_000));
+const ask = (url: string, transport = nodeTransport()) =>
+	transport({ method: "GET", url, headers: {}, body: undefined, noStore: false, once: false }, controlOf(1_000_000));
 
 /** A service whose connections can be made to reset, or to stay silent, at their next request. */
 async function failingOver(fail: (socket: Socket) => void) {
@@ -52,7 +52,7 @@ test.each([
 	["stay silent", (): void => {}],
 ] as const)("one request finds out that 12 idle connections %s, and the next is on a fresh one", async (_, fail) => {
 	const service = await failingOver(fail);
-	const client = clientAt(service.url, { http: nodeExchange(), timeoutMs: 300 });
+	const client = clientAt(service.url, { transport: nodeTransport(), timeoutMs: 300 });
 	await Promise.all(Array.from({ length: 12 }, () => client.me.get()));
 	service.failover();
 	const { attempts } = (await client.agency(agencyId).messages.send({ to: phone, body: "Hi" }).withResponse()).response;
@@ -71,7 +71,7 @@ test.each([
 	["a signal that aborts after a second", afterASecond],
 ])("one call that %s ends finds out that idle connections are silent", async (_, signal) => {
 	const service = await failingOver(() => {});
-	const client = clientAt(service.url, { http: nodeExchange() });
+	const client = clientAt(service.url, { transport: nodeTransport() });
 	await Promise.all(Array.from({ length: 6 }, () => client.me.get()));
 	service.failover();
 	expect(await failure(() => client.me.get({ signal: signal() }))).toMatchObject({ _tag: "PartnerAbortError" });
@@ -81,7 +81,7 @@ test.each([
 
 test("idle connections that are healthy survive a caller's abort", async () => {
 	const service = await failingOver(() => {});
-	const client = clientAt(service.url, { http: nodeExchange() });
+	const client = clientAt(service.url, { transport: nodeTransport() });
 	await Promise.all([client.me.get(), client.me.get()]);
 	const controller = new AbortController();
 	const aborted = failure(() => client.me.get({ signal: controller.signal }));
@@ -113,7 +113,9 @@ test.each(["resetAndDestroy", "destroy"])(
 		const worker = new Worker(code, { eval: true });
 		onTestFinished(async () => void (await worker.terminate()));
 		const port: number = await new Promise((resolve) => worker.once("message", resolve));
-		const { messages } = clientAt(`http://127.0.0.1:${port}`, { http: nodeExchange(), retry: false }).agency(agencyId);
+		const { messages } = clientAt(`http://127.0.0.1:${port}`, { transport: nodeTransport(), retry: false }).agency(
+			agencyId,
+		);
 		const send = (index: number) => messages.send({ to: phone, body: `Text ${index}` }).result();
 		await Promise.all(Array.from({ length: 20 }, (_, index) => send(index)));
 		const flag = new Int32Array(new SharedArrayBuffer(4));
@@ -131,11 +133,11 @@ test("a connection is not used beyond its age, even if it is never idle", async 
 		used.add(request.socket);
 		setTimeout(() => answer.end("{}"), 10);
 	});
-	const exchange = nodeExchange({ maxSockets: 1, maxAgeMs: 1 });
+	const transport = nodeTransport({ maxSockets: 1, maxAgeMs: 1 });
 	// All ten are queued before the first has its answer, so that the agent has no idle moment.
-	await Promise.all(Array.from({ length: 10 }, () => ask(url, exchange)));
+	await Promise.all(Array.from({ length: 10 }, () => ask(url, transport)));
 	expect(used.size).toBe(10);
-	const young = nodeExchange({ maxSockets: 1 });
+	const young = nodeTransport({ maxSockets: 1 });
 	used.clear();
 	await Promise.all(Array.from({ length: 10 }, () => ask(url, young)));
 	expect(used.size).toBe(1);
@@ -145,12 +147,12 @@ describe("after close()", () => {
 	test("a call in flight ends, a queued one is not sent, and a later one is refused", async () => {
 		let requests = 0;
 		const { url } = await serve(() => requests++);
-		const exchange = nodeHttp({ maxSockets: 1 });
-		const { messages } = clientAt(url, { http: exchange }).agency(agencyId);
+		const transport = nodeHttp({ maxSockets: 1 });
+		const { messages } = clientAt(url, { transport }).agency(agencyId);
 		const send = () => failure(() => messages.send({ to: phone, body: "Hi" }));
 		const calls = [send(), send()];
 		await expect.poll(() => requests).toBe(1);
-		exchange.close();
+		transport.close();
 		const errors = await Promise.all([...calls, send()]);
 		expect(errors).toMatchObject([
 			{ _tag: "PartnerConnectionError", outcome: "unknown", attempts: 1, retryable: false },
@@ -166,11 +168,11 @@ describe("after close()", () => {
 
 	test("a response whose body is still on its way ends, and its status counts", async () => {
 		const { url } = await serve((_, answer) => void answer.writeHead(200, json).write("{"));
-		const exchange = nodeHttp();
+		const transport = nodeHttp();
 		const headed = { code: "ERR_EXCHANGE_CLOSED" };
-		const close = () => setImmediate(exchange.close);
+		const close = () => setImmediate(transport.close);
 		subscribe("http.client.response.finish", close);
-		const reading = ask(url, exchange).catch((error: unknown) => error);
+		const reading = ask(url, transport).catch((error: unknown) => error);
 		expect(await reading.finally(() => unsubscribe("http.client.response.finish", close))).toMatchObject({
 			fault: headed,
 			head: { status: 200 },
@@ -184,19 +186,19 @@ describe("after close()", () => {
 			requests++;
 			answer.writeHead(500, json).end("{}");
 		});
-		const exchange = nodeHttp();
+		const transport = nodeHttp();
 		// Called when the wait begins.
-		const onAttempt = () => exchange.close();
-		const { messages } = clientAt(url, { http: exchange, onAttempt }).agency(agencyId);
+		const onAttempt = () => transport.close();
+		const { messages } = clientAt(url, { transport, onAttempt }).agency(agencyId);
 		const error = await failure(() => messages.send({ to: phone, body: "Hi" }));
 		expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown", attempts: 2 });
 		expect(requests).toBe(1);
 	});
 
 	test("closing twice is closing once", () => {
-		const exchange = nodeHttp();
-		exchange.close();
-		exchange.close();
+		const transport = nodeHttp();
+		transport.close();
+		transport.close();
 	});
 });
 
@@ -210,13 +212,13 @@ describe("mutual TLS", () => {
 
 	test("a client certificate is shown", async () => {
 		const url = await mutual({ ca: certificate });
-		const client = clientAt(url, { http: nodeExchange({ ca: certificate, cert: certificate, key: privateKey }) });
+		const client = clientAt(url, { transport: nodeTransport({ ca: certificate, cert: certificate, key: privateKey }) });
 		expect(await client.me.get()).toEqual(me);
 	});
 
 	test.each(["TLSv1.2", "TLSv1.3"] as const)("one that is refused is permanent and not sent, %s", async (version) => {
 		const url = await mutual({ ca: certificate, rejectUnauthorized: true, maxVersion: version });
-		const { messages } = clientAt(url, { http: nodeExchange({ ca: certificate }) }).agency(agencyId);
+		const { messages } = clientAt(url, { transport: nodeTransport({ ca: certificate }) }).agency(agencyId);
 		const error = await failure(() => messages.send({ to: phone, body: "Hi" }));
 		expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "not_sent" });
 		// Under 1.2 the server cuts the handshake without the certificate's alert.
@@ -226,10 +228,10 @@ describe("mutual TLS", () => {
 	test("certificates beside those of a proxy's agent count together", async () => {
 		const url = await mutual({ ca: certificate, rejectUnauthorized: true });
 		const proxy = new https.Agent({ cert: certificate, key: privateKey });
-		const client = clientAt(url, { http: nodeExchange({ proxy, ca: certificate }) });
+		const client = clientAt(url, { transport: nodeTransport({ proxy, ca: certificate }) });
 		expect(await client.me.get()).toEqual(me);
 		const other = new https.Agent({ ca: certificate });
-		const reversed = clientAt(url, { http: nodeExchange({ proxy: other, cert: certificate, key: privateKey }) });
+		const reversed = clientAt(url, { transport: nodeTransport({ proxy: other, cert: certificate, key: privateKey }) });
 		expect(await reversed.me.get()).toEqual(me);
 	});
 });
@@ -258,7 +260,7 @@ test("a reset after the handshake proves nothing", async () => {
 	const server = https.createServer({ cert: certificate, key: privateKey }, ({ socket }) => socket.destroy());
 	const { url } = await listening(server);
 	const secure = url.replace("http:", "https:");
-	const client = clientAt(secure, { http: nodeExchange({ ca: certificate }), retry: false });
+	const client = clientAt(secure, { transport: nodeTransport({ ca: certificate }), retry: false });
 	const error = await failure(() => client.agency(agencyId).messages.send({ to: phone, body: "Hi" }));
 	expect(error).toMatchObject({ outcome: "unknown" });
 });
@@ -285,7 +287,7 @@ test("a proxy that refuses, and one that cannot be reached, are not sent over no
 		proxy.createConnection = () => {
 			throw error;
 		};
-		const { messages } = clientAt("http://127.0.0.1:9", { http: nodeExchange({ proxy }), retry: false }).agency(
+		const { messages } = clientAt("http://127.0.0.1:9", { transport: nodeTransport({ proxy }), retry: false }).agency(
 			agencyId,
 		);
 		expect(await failure(() => messages.send({ to: phone, body: "Hi" }))).toMatchObject({ outcome: "not_sent" });
@@ -304,7 +306,7 @@ test("raw deflate is read, as fetch reads it", async () => {
 
 test.each(["ECONNREFUSED", "ENOTFOUND"])("a mock's %s is not sent", async (code) => {
 	const refuse = () => Promise.reject(Object.assign(new Error("mocked"), { code, connected: true }));
-	const { messages } = clientAt("http://127.0.0.1:9", { http: refuse, retry: false }).agency(agencyId);
+	const { messages } = clientAt("http://127.0.0.1:9", { transport: refuse, retry: false }).agency(agencyId);
 	expect(await failure(() => messages.send({ to: phone, body: "Hi" }))).toMatchObject({ outcome: "not_sent" });
 });
 
@@ -313,6 +315,8 @@ test("a send to a closed port is not sent", async () => {
 	await new Promise((resolve) => server.once("listening", resolve));
 	const { port } = server.address() as AddressInfo;
 	await new Promise((resolve) => server.close(resolve));
-	const { messages } = clientAt(`http://127.0.0.1:${port}`, { http: nodeExchange(), retry: false }).agency(agencyId);
+	const { messages } = clientAt(`http://127.0.0.1:${port}`, { transport: nodeTransport(), retry: false }).agency(
+		agencyId,
+	);
 	expect(await failure(() => messages.send({ to: phone, body: "Hi" }))).toMatchObject({ outcome: "not_sent" });
 });

@@ -1,6 +1,6 @@
 import http from "node:http";
 import { expect, test } from "vitest";
-import { controlOf, nodeExchange } from "../adapters.ts";
+import { controlOf, nodeTransport } from "../adapters.ts";
 import { listening } from "./listening.ts";
 
 test("headers are read as in fetch: repeated ones are joined, and listed one by one", async () => {
@@ -17,7 +17,7 @@ test("headers are read as in fetch: repeated ones are joined, and listed one by 
 	});
 	const { url } = await listening(server);
 	const request = { method: "GET", url, headers: {}, body: undefined, noStore: false, once: false };
-	const { headers } = await nodeExchange()(request, controlOf(1000));
+	const { headers } = await nodeTransport()(request, controlOf(1000));
 	expect([headers.get("x-twice"), headers.get("retry-after"), headers.get("absent")]).toEqual([
 		"a, b",
 		"1, 2",

@@ -1,4 +1,10 @@
-import { type ClientOptions, createClient, type Exchange, type ExchangeRequest, toE164 } from "messaging-conversations";
+import {
+	type ClientOptions,
+	createClient,
+	type Transport,
+	type TransportRequest,
+	toE164,
+} from "messaging-conversations";
 import { afterEach, expect, test, vi } from "vitest";
 import { clientOf, failure, jsonResponse, quick, recordingFetch, sixCalls, wrong } from "../calls.ts";
 import { agencyId, apiKey, me, phone, sentNow, text } from "../canned.ts";
@@ -24,7 +30,7 @@ const badOptions: [field: string, value: unknown][] = [
 	...notMilliseconds.map((value): [string, unknown] => ["deadline", value]),
 	...notRetry.map((value): [string, unknown] => ["retry", value]),
 	...[5, "no function", {}, null].map((value): [string, unknown] => ["fetch", value]),
-	...[5, "no function", {}, null].map((value): [string, unknown] => ["http", value]),
+	...[5, "no function", {}, null].map((value): [string, unknown] => ["transport", value]),
 	...[5, "console", {}, null, () => {}, { debug() {}, info() {}, warn() {} }, { log() {} }].map(
 		(value): [string, unknown] => ["logger", value],
 	),
@@ -464,22 +470,22 @@ test("option retry: the number of attempts is read once, so that a getter cannot
 	await expect(failure(() => client.me.get())).resolves.toMatchObject({ attempts: 2 });
 });
 
-test("option http: an exchange takes the place of fetch, and both together are refused", async () => {
-	const requests: ExchangeRequest[] = [];
-	const http: Exchange = async (request) => {
+test("option transport: a transport takes the place of fetch, and both together are refused", async () => {
+	const requests: TransportRequest[] = [];
+	const transport: Transport = async (request) => {
 		requests.push(request);
 		return { status: 200, headers: new Map([["x-correlation-id", "cor-1"]]), text: JSON.stringify(me) };
 	};
-	const client = createClient({ baseUrl, apiKey, http });
+	const client = createClient({ baseUrl, apiKey, transport });
 	await expect(client.me.get().withResponse()).resolves.toMatchObject({
 		data: me,
 		response: { status: 200, correlationId: "cor-1", attempts: 1, headers: expect.any(Headers) },
 	});
 	expect(requests).toMatchObject([{ method: "GET", url: `${baseUrl}/me`, body: undefined, noStore: true }]);
 	expect(requests[0]?.headers).toMatchObject({ authorization: `Bearer ${apiKey}`, accept: "application/json" });
-	const error = await failure(() => createClient({ baseUrl, apiKey, http, fetch: globalThis.fetch }));
+	const error = await failure(() => createClient({ baseUrl, apiKey, transport, fetch: globalThis.fetch }));
 	const rule = "must not be given together with fetch: leave one of them out";
-	expect(error).toMatchObject({ _tag: "PartnerConfigurationError", field: "http", rule });
+	expect(error).toMatchObject({ _tag: "PartnerConfigurationError", field: "transport", rule });
 });
 
 test("option deadline: a Date ends every call then, and a call's own deadline goes before the client's", async () => {

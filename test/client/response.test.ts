@@ -1,4 +1,4 @@
-import type { Exchange, Fetch, OperationId, PartnerError } from "messaging-conversations";
+import type { Fetch, OperationId, PartnerError, Transport } from "messaging-conversations";
 import { expect, test } from "vitest";
 import { callOf, clientOf, failure, jsonResponse, sixCalls } from "../calls.ts";
 import { agencyId, me, operationId, phone, sentNow, text } from "../canned.ts";
@@ -201,7 +201,7 @@ const ok = JSON.stringify(sentNow);
 test.for([201, 202, 203, 206, 299])("#29 a %i that says success is unknown: only a 200 is sent", async (status) => {
 	for (const [name, options] of [
 		["fetch", { fetch: async () => new Response(ok, { status }) }],
-		["http", { http: (async () => ({ status, headers: new Map(), text: ok })) satisfies Exchange }],
+		["transport", { transport: (async () => ({ status, headers: new Map(), text: ok })) satisfies Transport }],
 	] as const) {
 		const error = await failure(() => callOf("messages.send").run(clientOf({ baseUrl }, { retry: false, ...options })));
 		expect([name, error]).toMatchObject([

@@ -1,8 +1,8 @@
 import http from "node:http";
 import https from "node:https";
-import type { ClientOptions, Exchange, Fetch } from "messaging-conversations";
+import type { ClientOptions, Fetch, Transport } from "messaging-conversations";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { type Adapter, adapters, nodeExchange } from "../adapters.ts";
+import { type Adapter, adapters, nodeTransport } from "../adapters.ts";
 import { clientOf, failure } from "../calls.ts";
 import { agencyId, me, phone, sentNow } from "../canned.ts";
 import { certificate, privateKey } from "../certificate.ts";
@@ -22,7 +22,7 @@ function sleepAnHour(): void {
 	onTestFinished(() => void vi.restoreAllMocks());
 }
 
-/** Calls something right after a request was handed to the exchange, and in the turns of the event loop after that. */
+/** Calls something right after a request was handed to the transport, and in the turns of the event loop after that. */
 const moments = {
 	"at once": (happen: () => void) => happen(),
 	"in the same turn": (happen: () => void) => void process.nextTick(happen),
@@ -55,10 +55,10 @@ function interrupted(adapter: Adapter, moment: Moment, happen: () => void): Part
 		};
 		return { fetch };
 	}
-	const exchange = nodeExchange({ ca: certificate });
+	const transport = nodeTransport({ ca: certificate });
 	return {
-		http: (request, control) => {
-			const answer = exchange(request, control);
+		transport: (request, control) => {
+			const answer = transport(request, control);
 			interrupt(request.method);
 			return answer;
 		},
@@ -158,8 +158,8 @@ test("#38 nor when a send gets its connection late, because maxSockets are in us
 		held.push(() => response.end(JSON.stringify(me)));
 	});
 	const { url } = await listening(server);
-	const exchange = nodeExchange({ maxSockets: 1 });
-	const client = clientOf({ baseUrl: url }, { http: exchange });
+	const transport = nodeTransport({ maxSockets: 1 });
+	const client = clientOf({ baseUrl: url }, { transport });
 	const first = client.me.get();
 	await expect.poll(() => held.length).toBe(1);
 	const send = failure(() => client.agency(agencyId).messages.send(hello, { deadline: deadlineMs }));
@@ -175,11 +175,11 @@ test("#38 nor when a send gets its connection late, because maxSockets are in us
 test("#38 nor after a wait for a retry in which the machine sleeps", async () => {
 	const { url, seen } = await serve();
 	let requests = 0;
-	const http: Exchange = async () => {
+	const transport: Transport = async () => {
 		requests++;
 		throw new Error("lost");
 	};
-	const client = clientOf({ baseUrl: url }, { http, onAttempt: () => sleepAnHour() });
+	const client = clientOf({ baseUrl: url }, { transport, onAttempt: () => sleepAnHour() });
 	const error = await failure(() => client.agency(agencyId).messages.send(hello));
 	expect(error).toMatchObject({ outcome: "unknown", attempts: 1 });
 	expect([requests, seen]).toEqual([1, []]);
@@ -205,7 +205,10 @@ test.for(adapters)(
 	"nothing goes out after a deadline that is a Date, if the process was stopped before the call (%s)",
 	async (adapter) => {
 		const { url, seen } = await serve();
-		const { me: account, agency } = clientOf({ baseUrl: url }, adapter === "fetch" ? {} : { http: nodeExchange({}) });
+		const { me: account, agency } = clientOf(
+			{ baseUrl: url },
+			adapter === "fetch" ? {} : { transport: nodeTransport({}) },
+		);
 		const deadline = new Date(Date.now() + 100);
 		stop();
 		for (const call of [

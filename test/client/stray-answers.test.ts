@@ -82,17 +82,17 @@ const strays = [
 	["the beginning of an answer", "HTTP/1.1 2", false],
 ] as const;
 
-describe.each(transports)("#44 over %s", (_, transport) => {
+describe.each(transports)("#44 over %s", (_, create) => {
 	describe.each(strays)("%s", (_, stray, isClosing) => {
 		async function open() {
 			const server = await listen(stray, isClosing);
-			const http = transport();
-			closing.push(() => http?.close());
+			const transport = create();
+			closing.push(() => transport?.close());
 			const client = createClient({
 				baseUrl: server.baseUrl,
 				apiKey: "sandbox_live.a.b",
 				retry: { baseDelayMs: 1 },
-				http,
+				transport,
 			});
 			return { ...server, client };
 		}
@@ -150,13 +150,13 @@ test("#44 an answer on a kept connection before the request was written in full 
 	});
 	server.listen(0, "127.0.0.1");
 	await once(server, "listening");
-	const http = nodeHttp();
+	const transport = nodeHttp();
 	closing.push(
 		() => server.close(),
-		() => http.close(),
+		() => transport.close(),
 	);
 	const baseUrl = `http://127.0.0.1:${(server.address() as net.AddressInfo).port}/api/v1`;
-	const client = createClient({ baseUrl, apiKey: "sandbox_live.a.b", retry: { baseDelayMs: 1 }, http });
+	const client = createClient({ baseUrl, apiKey: "sandbox_live.a.b", retry: { baseDelayMs: 1 }, transport });
 	await client.me.get();
 	const body = "x".repeat(8_000_000);
 	expect(await client.agency("agy_1").messages.send({ to: "+447700900101", body })).toMatchObject({ messageId: "SM1" });

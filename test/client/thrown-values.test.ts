@@ -1,4 +1,4 @@
-// What a fetch or an exchange of the caller throws may repeat the request. No part of it is in the error (S14, S20).
+// What a fetch or a transport of the caller throws may repeat the request. No part of it is in the error (S14, S20).
 import { inspect } from "node:util";
 import { type AttemptEvent, createClient, type Fetch, isPartnerError } from "messaging-conversations";
 import { expect, test } from "vitest";
@@ -95,14 +95,14 @@ const thrown: [what: string, make: (url: string, init: Init) => unknown][] = [
 	],
 ];
 
-for (const through of ["fetch", "http"] as const)
+for (const through of ["fetch", "transport"] as const)
 	test.for(thrown)(
 		`#47 S14 nothing of the request is in what a call ends with if ${through} throws %s`,
 		async ([, make]) => {
 			const fail: Fetch = async (url, init) => {
 				throw make(url, init);
 			};
-			const exchange = async ({ url, headers, body }: { url: string } & Init) => fail(url, wrong({ headers, body }));
+			const transport = async ({ url, headers, body }: { url: string } & Init) => fail(url, wrong({ headers, body }));
 			const said: unknown[] = [];
 			const events: AttemptEvent[] = [];
 			const log = (...line: unknown[]) => void said.push(line);
@@ -112,7 +112,7 @@ for (const through of ["fetch", "http"] as const)
 				retry: { ...quick, attempts: 2 },
 				logger: { debug: log, info: log, warn: log, error: log },
 				onAttempt: (event) => events.push(event),
-				...(through === "fetch" ? { fetch: fail } : { http: wrong(exchange) }),
+				...(through === "fetch" ? { fetch: fail } : { transport: wrong(transport) }),
 			});
 			for (const { operation, run } of sixCalls) {
 				const [error] = await run(client).then(

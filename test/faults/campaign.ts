@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import type { ClientOptions, Exchange } from "../../src/index.ts";
+import type { ClientOptions, Transport } from "../../src/index.ts";
 import { longestWaitMs } from "../patience.ts";
 import { judge, reached, type Violation } from "./invariants.ts";
 import { createPicker } from "./picker.ts";
@@ -27,7 +27,7 @@ export interface Wiring {
 	/** For callers that speak fetch. */
 	readonly fetch: typeof fetch;
 	/** The client options of the adapter under test. */
-	readonly transport: Pick<ClientOptions, "fetch" | "http">;
+	readonly transport: Pick<ClientOptions, "fetch" | "transport">;
 	readonly timeoutMs: number;
 	readonly deadlineMs: number;
 	/** For callers that tell their waits: one note for each wait that they announce. */
@@ -61,8 +61,8 @@ export interface CampaignOptions {
 	readonly leakAfterMs?: number;
 	/** True if other campaigns run at the same time. Their caller then checks that no timer is left. @default false */
 	readonly sharesTimers?: boolean;
-	/** The exchange to use in place of `fetch`. */
-	readonly over?: Exchange | undefined;
+	/** The transport to use in place of `fetch`. */
+	readonly over?: Transport | undefined;
 }
 
 /** What was asked and what was said of one send. */
@@ -111,7 +111,7 @@ export async function campaign(options: CampaignOptions): Promise<Report> {
 	const wiring = {
 		baseUrl: service.baseUrl,
 		fetch: watch.fetch,
-		transport: watch.http ? { http: watch.http } : { fetch: watch.fetch },
+		transport: watch.transport ? { transport: watch.transport } : { fetch: watch.fetch },
 		timeoutMs,
 		deadlineMs,
 		onWait: (id: string, waitMs: number) => waits.set(id, [...(waits.get(id) ?? []), waitMs]),

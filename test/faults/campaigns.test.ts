@@ -1,6 +1,6 @@
 import { beforeAll, expect, type onTestFinished, test } from "vitest";
-import type { Exchange } from "../../src/index.ts";
-import { type Adapter, adapters, nodeExchange } from "../adapters.ts";
+import type { Transport } from "../../src/index.ts";
+import { type Adapter, adapters, nodeTransport } from "../adapters.ts";
 import { isLong } from "../length.ts";
 import { packageCaller } from "./caller.ts";
 import { campaign, timers, timersOver } from "./campaign.ts";
@@ -10,8 +10,8 @@ import { killed, oneSignal, outage, reads } from "./scenarios.ts";
 /** Shorter time-outs, or more calls at once, would cut honest answers on a busy machine. */
 const unhurried = { timeoutMs: 1500, deadlineMs: 8000, inFlight: isLong ? 24 : 8, sharesTimers: true };
 
-const exchangeOf = (adapter: Adapter, onFinished?: typeof onTestFinished): { over?: Exchange } =>
-	adapter === "fetch" ? {} : { over: nodeExchange({}, onFinished) };
+const transportOf = (adapter: Adapter, onFinished?: typeof onTestFinished): { over?: Transport } =>
+	adapter === "fetch" ? {} : { over: nodeTransport({}, onFinished) };
 
 test("the picker has at least 22 kinds of fault", () => {
 	expect(new Set(faults.map(({ kind }) => kind)).size).toBeGreaterThanOrEqual(22);
@@ -52,7 +52,7 @@ const testTogether = isLong ? test : test.concurrent;
 testTogether.for(rounds)(
 	"S36 no send is doubled, lost or misreported: window %s, fault rate %f, seed %i, over %s",
 	async ([window, rate, seed, adapter, sends], { expect, onTestFinished }) => {
-		const options = { seed, sends, rate, window, ...unhurried, ...exchangeOf(adapter, onTestFinished) };
+		const options = { seed, sends, rate, window, ...unhurried, ...transportOf(adapter, onTestFinished) };
 		const report = await campaign({ makeCaller: packageCaller, ...options });
 		expect(report.violations).toEqual([]);
 		expect(report.kindsPlayed).toBeGreaterThanOrEqual(22);
@@ -69,7 +69,7 @@ testTogether.for(adapters)(
 			rate: 0.3,
 			abortWithinMs: 100,
 			...unhurried,
-			...exchangeOf(adapter, onTestFinished),
+			...transportOf(adapter, onTestFinished),
 		});
 		expect(violations).toEqual([]);
 		expect([sent > 0, unknown > 0]).toEqual([true, true]);
@@ -81,7 +81,7 @@ testTogether.for(adapters)(
 	async (adapter, { expect, onTestFinished }) => {
 		const calls = isLong ? 600 : 120;
 		expect(
-			(await reads({ seed: 26, calls, rate: 0.3, ...unhurried, ...exchangeOf(adapter, onTestFinished) })).violations,
+			(await reads({ seed: 26, calls, rate: 0.3, ...unhurried, ...transportOf(adapter, onTestFinished) })).violations,
 		).toEqual([]);
 	},
 );
@@ -92,12 +92,12 @@ test("the campaigns that ran at the same time left no timer", async () => {
 
 test.for(adapters)("#39 in an outage many calls make at most 20 extra requests (%s)", async (adapter) => {
 	const calls = isLong ? 500 : 60;
-	expect((await outage({ calls, extra: 20, ...exchangeOf(adapter) })).violations).toEqual([]);
+	expect((await outage({ calls, extra: 20, ...transportOf(adapter) })).violations).toEqual([]);
 });
 
 test.for(adapters)("S34 many calls on one signal hold one listener at a time and leave none (%s)", async (adapter) => {
 	const calls = isLong ? 10_000 : 200;
-	expect((await oneSignal({ calls, ...exchangeOf(adapter) })).violations).toEqual([]);
+	expect((await oneSignal({ calls, ...transportOf(adapter) })).violations).toEqual([]);
 });
 
 test("#40 a process that is killed in the middle resumes with the ids that it wrote down, and each text arrives once", async () => {

@@ -1,4 +1,4 @@
-import { type ClientOptions, createClient, type Exchange } from "../../src/index.ts";
+import { type ClientOptions, createClient, type Transport } from "../../src/index.ts";
 import { type Adapter, adapters } from "../adapters.ts";
 import { isLong } from "../length.ts";
 import { agencyId, apiKey, type Operation, operations, phone } from "./answers.ts";
@@ -167,7 +167,7 @@ export async function runCase(
 	{ operation, faults, variant, maxAttempts }: Case,
 	inputs: Inputs = plainInputs,
 	extra: Partial<ClientOptions> & Pick<ServiceOptions, "echo"> = {},
-	over?: Exchange,
+	over?: Transport,
 ): Promise<Run> {
 	const { echo = false, ...options } = extra;
 	let attempts = 0;
@@ -188,10 +188,10 @@ export async function runCase(
 		if (cause) throw new TypeError("fetch failed", { cause });
 		return fetch(input, init);
 	};
-	const countedExchange = (exchange: Exchange): Exchange => {
+	const countedTransport = (transport: Transport): Transport => {
 		return async (request, control) => {
 			const fault = await nextThrown();
-			if (!fault) return exchange(request, control);
+			if (!fault) return transport(request, control);
 			// As over node:http, where nothing has been sent before there is a connection.
 			throw Object.assign(fault, { connected: false });
 		};
@@ -202,7 +202,7 @@ export async function runCase(
 	const client = createClient({
 		baseUrl: first === "https to http" ? secure : first === "connect refused" ? refusing : service.baseUrl,
 		apiKey: inputs.apiKey,
-		...(over ? { http: countedExchange(over) } : { fetch: counted }),
+		...(over ? { transport: countedTransport(over) } : { fetch: counted }),
 		timeoutMs: timeoutFor(faults),
 		deadline: 20_000,
 		retry: { attempts: maxAttempts, baseDelayMs: 1, maxDelayMs: 4 },

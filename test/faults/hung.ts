@@ -16,8 +16,8 @@ const service = await startService({
 	plan: () => ({ fault: faultNamed(names[turn++ % names.length] ?? ""), variant: "unprocessed" }),
 });
 const timer = setInterval(() => collect(), 10);
-const http = nodeHttp();
-const over = process.argv[2] === "nodeHttp" ? { http } : {};
+const transport = nodeHttp();
+const over = process.argv[2] === "nodeHttp" ? { transport } : {};
 const client = createClient({ baseUrl: service.baseUrl, apiKey, timeoutMs: 400, retry: false, ...over });
 const ends = await Promise.all(
 	Array.from({ length: 50 }, async (_, index) => {
@@ -30,4 +30,4 @@ clearInterval(timer);
 await quiet(service);
 console.log(JSON.stringify({ ends, busy: service.busy() }));
 await service.close();
-http.close();
+transport.close();

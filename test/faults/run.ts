@@ -1,5 +1,5 @@
 // `npm run test:long -- faults`: the client's fault suite at full length. Prints a table and exits with 1 on any violation.
-import type { Exchange } from "../../src/index.ts";
+import type { Transport } from "../../src/index.ts";
 import { nodeHttp } from "../../src/node.ts";
 import { packageCaller } from "./caller.ts";
 import { type CampaignOptions, campaign } from "./campaign.ts";
@@ -15,7 +15,7 @@ async function sends(options: Omit<CampaignOptions, "makeCaller">): Promise<Verd
 	return { violations: report.violations, note };
 }
 
-async function overNode(run: (over: Exchange) => Promise<Verdict>): Promise<Verdict> {
+async function overNode(run: (over: Transport) => Promise<Verdict>): Promise<Verdict> {
 	const over = nodeHttp();
 	const verdict = await run(over);
 	over.close();

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { createClient, type Exchange, isPartnerError } from "../../src/index.ts";
+import { createClient, isPartnerError, type Transport } from "../../src/index.ts";
 import { agencyId, apiKey, type Operation, operations, readAnswer } from "./answers.ts";
 import { bundle } from "./bundle.ts";
 import { factsOf, packageCaller, quickly } from "./caller.ts";
@@ -23,7 +23,7 @@ export interface Verdict {
 }
 
 /** Every request is reset: the budget stops the client from answering an outage with a storm. */
-export async function outage(options: { calls: number; extra: number; over?: Exchange }): Promise<Verdict> {
+export async function outage(options: { calls: number; extra: number; over?: Transport }): Promise<Verdict> {
 	const { calls, extra, over } = options;
 	const violations: Violation[] = [];
 	const plan = () => ({ fault: faultNamed("reset without an answer"), variant: "unprocessed" as const });
@@ -31,7 +31,7 @@ export async function outage(options: { calls: number; extra: number; over?: Exc
 	const caller = packageCaller({
 		baseUrl: service.baseUrl,
 		fetch,
-		transport: over ? { http: over } : {},
+		transport: over ? { transport: over } : {},
 		timeoutMs: 400,
 		deadlineMs: 4000,
 		onWait: () => undefined,
@@ -56,7 +56,7 @@ export async function reads(options: {
 	deadlineMs?: number;
 	inFlight?: number;
 	sharesTimers?: boolean;
-	over?: Exchange;
+	over?: Transport;
 }): Promise<Verdict> {
 	const {
 		seed,
@@ -73,7 +73,7 @@ export async function reads(options: {
 	const picker = createPicker({ seed, rate });
 	const service = await startService({ plan: picker.plan });
 	const watch = watchRequests(service, picker, over);
-	const transport = watch.http ? { http: watch.http } : { fetch: watch.fetch };
+	const transport = watch.transport ? { transport: watch.transport } : { fetch: watch.fetch };
 	const client = createClient({
 		baseUrl: service.baseUrl,
 		apiKey,
@@ -121,13 +121,13 @@ function resembles(operation: Operation, result: unknown): boolean {
 }
 
 /** Many calls on one long-lived signal: at most one listener at any time, none at the end, no warning. */
-export async function oneSignal({ calls, over }: { calls: number; over?: Exchange }): Promise<Verdict> {
+export async function oneSignal({ calls, over }: { calls: number; over?: Transport }): Promise<Verdict> {
 	const violations: Violation[] = [];
 	const warnings: string[] = [];
 	const onWarning = (warning: Error) => warnings.push(warning.name);
 	process.on("warning", onWarning);
 	const service = await startService({ remembers: false });
-	const client = createClient({ baseUrl: service.baseUrl, apiKey, ...(over && { http: over }) });
+	const client = createClient({ baseUrl: service.baseUrl, apiKey, ...(over && { transport: over }) });
 	const { signal } = new AbortController();
 	let most = 0;
 	await inParallel(32, calls, async () => {

@@ -99,7 +99,8 @@ test.for(cases)(
 				...(adapter === "fetch"
 					? { fetch: marked }
 					: {
-							http: (request, control) => overNode({ ...request, headers: { ...request.headers, ...mark } }, control),
+							transport: (request, control) =>
+								overNode({ ...request, headers: { ...request.headers, ...mark } }, control),
 						}),
 			});
 			const end = await call(client, operation).then(

@@ -1,4 +1,4 @@
-import type { Exchange } from "../../src/index.ts";
+import type { Transport } from "../../src/index.ts";
 import { keyOf, type Picker } from "./picker.ts";
 import type { Service } from "./service.ts";
 
@@ -11,13 +11,13 @@ export interface Dispatch {
 
 export interface Watch {
 	readonly fetch: typeof fetch;
-	/** The given exchange, watched in the same way. */
-	readonly http: Exchange | undefined;
+	/** The given transport, watched in the same way. */
+	readonly transport: Transport | undefined;
 	readonly dispatches: ReadonlyMap<string, readonly Dispatch[]>;
 }
 
 /** Notes when each attempt leaves, and sends to a dead port those that the picker wants refused. */
-export function watchRequests(service: Service, picker: Picker, over?: Exchange): Watch {
+export function watchRequests(service: Service, picker: Picker, over?: Transport): Watch {
 	const dispatches = new Map<string, Dispatch[]>();
 	function depart(url: string, text: unknown) {
 		const key = keyOf(url, fieldsOf(text));
@@ -41,15 +41,15 @@ export function watchRequests(service: Service, picker: Picker, over?: Exchange)
 		arrive(response.headers.get("retry-after"), response.headers.get("date"));
 		return response;
 	};
-	const watchedExchange = (exchange: Exchange): Exchange => {
+	const watchedTransport = (transport: Transport): Transport => {
 		return async (request, control) => {
 			const { target, arrive } = depart(request.url, request.body);
-			const answer = await exchange({ ...request, url: target }, control);
+			const answer = await transport({ ...request, url: target }, control);
 			arrive(answer.headers.get("retry-after"), answer.headers.get("date"));
 			return answer;
 		};
 	};
-	return { fetch: watchedFetch, http: over && watchedExchange(over), dispatches };
+	return { fetch: watchedFetch, transport: over && watchedTransport(over), dispatches };
 }
 
 /** The wait that a Retry-After header asks for; none for what is neither seconds nor a date to come. */

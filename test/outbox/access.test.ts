@@ -41,10 +41,10 @@ function createWorld() {
 		);
 	const pass = async (minutes: number): Promise<void> => {
 		for (let second = 0; second < minutes * 60; second++) {
-			await outbox.drain();
+			await outbox.runOnce();
 			sandbox.clock.advance({ ms: 1_000 });
 		}
-		await outbox.drain();
+		await outbox.runOnce();
 	};
 	const sent = async (round: string) =>
 		(await Promise.all(agencies.map((_, at) => outbox.status(`${round}-${at}`)))).filter(
@@ -203,10 +203,10 @@ describe("one cause is one report and at most one question a minute", () => {
 test("without messages:write what was sent is followed, and a STOP is heard", async () => {
 	const { sandbox, key, agencies, contacts, outbox, enqueue, pass } = createWorld();
 	await enqueue("first");
-	await outbox.drain();
+	await outbox.runOnce();
 	sandbox.keys.setScopes(key, ["conversations:read"]);
 	await enqueue("second");
-	await outbox.drain();
+	await outbox.runOnce();
 	contacts[3]?.writes("STOP");
 	sandbox.clock.advance({ ms: 11_000 });
 	await pass(5);
@@ -248,7 +248,7 @@ describe("what keeps many texts back is told once", () => {
 		const enqueue = async (from: number, to: number) => {
 			for (let at = from; at < to; at++) {
 				await outbox.enqueue({ id: `t-${at}`, agencyId: agency.id, to: inbox(at), body: "Hi" });
-				await outbox.drain();
+				await outbox.runOnce();
 			}
 		};
 		return { sandbox, agency, outbox, told, enqueue };
@@ -262,7 +262,7 @@ describe("what keeps many texts back is told once", () => {
 		expect(told).toEqual(["language_required"]);
 		agency.consent.set({ defaultLanguage: "en" });
 		sandbox.clock.advance({ minutes: 11 });
-		await outbox.drain();
+		await outbox.runOnce();
 		expect((await outbox.status("t-11"))?.state).toBe("held");
 		agency.consent.set({ defaultLanguage: null });
 		sandbox.clock.advance({ minutes: 2 });
@@ -283,7 +283,7 @@ describe("what keeps many texts back is told once", () => {
 		expect(told).toEqual(["hook_failed", "hook_failed"]);
 		isBroken = false;
 		sandbox.clock.advance({ minutes: 11 });
-		await outbox.drain();
+		await outbox.runOnce();
 		isBroken = true;
 		await enqueue(12, 14);
 		expect(told).toEqual(["hook_failed", "hook_failed", "hook_failed"]);
@@ -295,7 +295,7 @@ test("a request whose answer was lost is not said to be under way", async () => 
 	sandbox.faults.add({ operation: "messages.send", times: 1, effect: "reset" });
 	const text = { id: "lost", agencyId: `${agencies[0]?.id}`, to: `${contacts[0]?.phoneNumber}`, body: "Hi" };
 	await outbox.enqueue({ ...text, whenClosed: "skip" });
-	await outbox.drain();
+	await outbox.runOnce();
 	const status = await outbox.status("lost");
 	expect([status?.state, status?.description]).toEqual(["sending", expect.stringMatching(/^A request was made/)]);
 });

@@ -23,7 +23,7 @@ describe("this machine's clock is five minutes slow, so that it takes a closed w
 		goTo(world, "06T22:03:00");
 		slow(world);
 		await add(world, "answer", { purpose: "reply" });
-		await world.outbox.drain();
+		await world.outbox.runOnce();
 		expect(await stateOf(world, "answer")).toEqual(["waiting", "quiet_hours"]);
 		expect(world.sends()).toEqual([]);
 	});
@@ -36,7 +36,7 @@ describe("this machine's clock is five minutes slow, so that it takes a closed w
 		goTo(world, "06T09:04:00");
 		slow(world);
 		await add(world, "answer", { purpose: "reply" });
-		await world.outbox.drain();
+		await world.outbox.runOnce();
 		expect(await stateOf(world, "answer")).toEqual(["cancelled", "opted_out"]);
 		expect(world.sends()).toEqual([]);
 	});
@@ -46,13 +46,13 @@ describe("this machine's clock is five minutes slow, so that it takes a closed w
 		goTo(world, "06T10:00:00");
 		slow(world);
 		await add(world, "held");
-		await world.outbox.drain();
+		await world.outbox.runOnce();
 		goTo(world, "06T10:01:00");
 		world.anna.writes("Who is this?");
 		goTo(world, "07T10:04:00");
 		slow(world);
 		await add(world, "answer", { purpose: "reply" });
-		await world.outbox.drain();
+		await world.outbox.runOnce();
 		expect(world.anna.state().held?.body).toBe("held");
 		expect(await stateOf(world, "answer")).toEqual(["waiting", null]);
 	});
@@ -62,7 +62,7 @@ describe("this machine's clock is five minutes slow, so that it takes a closed w
 		goTo(world, "06T09:03:00");
 		slow(world);
 		await add(world, "notice", { whenClosed: "skip" });
-		await world.outbox.drain();
+		await world.outbox.runOnce();
 		expect(await stateOf(world, "notice")).toEqual(["expired", "window_closed"]);
 	});
 
@@ -72,7 +72,7 @@ describe("this machine's clock is five minutes slow, so that it takes a closed w
 		world.anna.writes("Hello?");
 		slow(world);
 		await add(world, "answer", { purpose: "reply" });
-		await world.outbox.drain();
+		await world.outbox.runOnce();
 		expect(world.texts()).toEqual(["answer"]);
 	});
 });
@@ -83,13 +83,13 @@ test("this machine's clock is five minutes fast: a visit that moves rings no pho
 	goTo(world, "06T18:00:00");
 	fast();
 	await add(world, "at two");
-	await world.outbox.drain();
+	await world.outbox.runOnce();
 	goTo(world, "06T21:00:00");
 	world.anna.writes("When is it?");
 	goTo(world, "07T20:57:00");
 	fast();
 	await add(world, "at three", { supersedes: "at two" });
-	await world.outbox.drain();
+	await world.outbox.runOnce();
 	expect([await stateOf(world, "at three"), world.texts()]).toEqual([["waiting", "quiet_hours"], []]);
 });
 

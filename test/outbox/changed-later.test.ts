@@ -14,7 +14,7 @@ test("a text is the one that was given, whatever becomes of the object, its meta
 	Object.assign(given, { body: "Changed", to: "+447700900102" });
 	Object.assign(many[0] ?? {}, { body: "Changed" });
 	await Promise.all(storing);
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(texts()).toEqual(["First", "Second"]);
 	expect((await outbox.status("a"))?.meta).toEqual({ visit: [1] });
 });

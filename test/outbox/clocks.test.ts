@@ -32,15 +32,15 @@ function createClocks(options: Partial<OutboxOptions> & { ownMs?: number } = {})
 	/** Time passes, and the outbox does what falls due on the way. */
 	async function pass(ms: number): Promise<void> {
 		const end = now() + ms;
-		await outbox.drain();
+		await outbox.runOnce();
 		for (;;) {
 			const next = await store.nextDue();
 			if (next === undefined || next > end) break;
 			if (next > now()) sandbox.clock.advance({ ms: next - now() });
-			await outbox.drain();
+			await outbox.runOnce();
 		}
 		if (end > now()) sandbox.clock.advance({ ms: end - now() });
-		await outbox.drain();
+		await outbox.runOnce();
 	}
 	const texts = () => anna.inbox().flatMap(({ kind, body }) => (kind === "text" ? [body] : []));
 	return { sandbox, agency, anna, date, client, store, outbox, now, pass, texts };
@@ -275,10 +275,10 @@ describe("nodes whose clocks differ by 15 s, and one that says tomorrow", () => 
 				ids.push(id);
 				await add(world, id, { purpose, ...(whenClosed && { whenClosed }) });
 			}
-			await outbox.drain();
+			await outbox.runOnce();
 			for (let tries = 0; tries < 60; tries++) {
 				sandbox.clock.advance({ ms: 1_000 });
-				await outbox.drain();
+				await outbox.runOnce();
 			}
 		}
 		const states = await Promise.all(ids.map(async (id) => [id, (await outbox.status(id))?.state]));
@@ -294,7 +294,7 @@ test("at night a reply waits for another answer, and not for the morning, if the
 	anna.writes("Are you there?");
 	date.aheadMs = 24 * hour;
 	await add(world, "answer", { purpose: "reply" });
-	await world.outbox.drain();
+	await world.outbox.runOnce();
 	date.aheadMs = 0;
 	await pass(minute);
 	expect(world.texts()).toEqual(["answer"]);
@@ -310,7 +310,7 @@ test("a reply to what the contact wrote after STOP waits for another answer if t
 	for (const aheadMs of [-3 * hour, 24 * hour]) {
 		date.aheadMs = aheadMs;
 		await add(world, `answer ${aheadMs}`, { purpose: "reply" });
-		await world.outbox.drain();
+		await world.outbox.runOnce();
 		expect((await world.outbox.status(`answer ${aheadMs}`))?.state).toBe("waiting");
 		date.aheadMs = 0;
 		await pass(5 * minute);

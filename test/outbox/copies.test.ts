@@ -88,7 +88,7 @@ function createCached() {
 	const outbox = createOutbox(options);
 	async function pass(ms: number): Promise<void> {
 		for (const end = sandbox.clock.now().getTime() + ms; ; ) {
-			await outbox.drain();
+			await outbox.runOnce();
 			const left = end - sandbox.clock.now().getTime();
 			if (left <= 0) return;
 			sandbox.clock.advance({ ms: Math.min(left, 20_000) });
@@ -232,7 +232,7 @@ describe("nobody is texted after STOP because of a copy from before it", () => {
 		cache.isKeeping = false;
 		anna.writes("Hello");
 		await add(world, "first");
-		await outbox.drain();
+		await outbox.runOnce();
 		advance(minute);
 		anna.writes("Please call me first");
 		await add(world, "second", { whenClosed: "skip" });
@@ -330,52 +330,49 @@ test("checkDelivery takes no copy for proof that a text was not sent", async () 
 	expect(found.status).toMatch(/sent|delivered|read/);
 });
 
-test.each(["fetch", "nodeHttp", "a fetch of the caller's"])(
-	"reads ask caches for no copy, over %s",
-	async (transport) => {
-		const asked: [string, string | undefined][] = [];
-		const sandbox = createSandbox();
-		const anna = sandbox.agency().contact("+447700900101");
-		anna.writes("Hello");
-		const server = createServer(async (request, response) => {
-			asked.push([`${request.method}`, request.headers["cache-control"]]);
-			const chunks: Buffer[] = [];
-			for await (const chunk of request) chunks.push(chunk);
-			const body = Buffer.concat(chunks);
-			const url = `https://sandbox.invalid${request.url}`;
-			const answer = await sandbox.fetch(url.replace("https://sandbox.invalid/api/v1", sandbox.connection.baseUrl), {
-				method: request.method ?? "GET",
-				headers: { authorization: `${request.headers.authorization}`, "content-type": "application/json" },
-				...(body.length > 0 && { body }),
-			});
-			response.writeHead(answer.status, {
-				"content-type": "application/json",
-				"x-correlation-id": crypto.randomUUID(),
-			});
-			response.end(await answer.text());
-		}).listen(0, "127.0.0.1");
-		await once(server, "listening");
-		const http = transport === "nodeHttp" ? nodeHttp() : undefined;
-		try {
-			const own: typeof globalThis.fetch = (input, { cache: _, ...init } = {}) => fetch(input, init);
-			const client = createClient({
-				apiKey: sandbox.connection.apiKey,
-				baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,
-				retry: false,
-				...(http && { http }),
-				...(transport.startsWith("a fetch") && { fetch: own }),
-			});
-			const outbox = createOutbox({ client, store: memoryStore(), now: sandbox.clock.now });
-			await add({ outbox, agency: sandbox.agency(), anna }, "notice");
-			await outbox.drain();
-			expect((await outbox.status("notice"))?.state).toBe("sent");
-			const reads = asked.filter(([method]) => method === "GET");
-			expect(reads.length).toBeGreaterThan(0);
-			expect(reads.every(([, cacheControl]) => cacheControl === "no-cache")).toBe(true);
-		} finally {
-			await http?.close?.();
-			server.closeAllConnections();
-			server.close();
-		}
-	},
-);
+test.each(["fetch", "nodeHttp", "a fetch of the caller's"])("reads ask caches for no copy, over %s", async (over) => {
+	const asked: [string, string | undefined][] = [];
+	const sandbox = createSandbox();
+	const anna = sandbox.agency().contact("+447700900101");
+	anna.writes("Hello");
+	const server = createServer(async (request, response) => {
+		asked.push([`${request.method}`, request.headers["cache-control"]]);
+		const chunks: Buffer[] = [];
+		for await (const chunk of request) chunks.push(chunk);
+		const body = Buffer.concat(chunks);
+		const url = `https://sandbox.invalid${request.url}`;
+		const answer = await sandbox.fetch(url.replace("https://sandbox.invalid/api/v1", sandbox.connection.baseUrl), {
+			method: request.method ?? "GET",
+			headers: { authorization: `${request.headers.authorization}`, "content-type": "application/json" },
+			...(body.length > 0 && { body }),
+		});
+		response.writeHead(answer.status, {
+			"content-type": "application/json",
+			"x-correlation-id": crypto.randomUUID(),
+		});
+		response.end(await answer.text());
+	}).listen(0, "127.0.0.1");
+	await once(server, "listening");
+	const transport = over === "nodeHttp" ? nodeHttp() : undefined;
+	try {
+		const own: typeof globalThis.fetch = (input, { cache: _, ...init } = {}) => fetch(input, init);
+		const client = createClient({
+			apiKey: sandbox.connection.apiKey,
+			baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,
+			retry: false,
+			...(transport && { transport }),
+			...(over.startsWith("a fetch") && { fetch: own }),
+		});
+		const outbox = createOutbox({ client, store: memoryStore(), now: sandbox.clock.now });
+		await add({ outbox, agency: sandbox.agency(), anna }, "notice");
+		await outbox.runOnce();
+		expect((await outbox.status("notice"))?.state).toBe("sent");
+		const reads = asked.filter(([method]) => method === "GET");
+		expect(reads.length).toBeGreaterThan(0);
+		expect(reads.every(([, cacheControl]) => cacheControl === "no-cache")).toBe(true);
+	} finally {
+		await transport?.close?.();
+		server.closeAllConnections();
+		server.close();
+	}
+});

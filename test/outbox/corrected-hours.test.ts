@@ -16,7 +16,7 @@ async function asleep(quietHours: Hours) {
 	for (const contact of [anna, bert]) contact.writes("Hello");
 	for (const id of ["one", "two"]) await outbox.enqueue({ id, agencyId: agency.id, to: anna.phoneNumber, body: id });
 	await outbox.enqueue({ id: "bert", agencyId: second.id, to: bert.phoneNumber, body: "bert" });
-	await outbox.drain();
+	await outbox.runOnce();
 	const states = async (of = restart({ quietHours })) =>
 		Promise.all(["one", "two", "bert"].map(async (id) => (await of.status(id))?.state));
 	expect(await states()).toEqual(["waiting", "waiting", "waiting"]);
@@ -30,20 +30,20 @@ test.each<[string, Hours | undefined]>([
 	["are none any more", undefined],
 ])("a text goes out as soon as a worker knows that the quiet hours %s", async (_, quietHours) => {
 	const { restart, states } = await asleep(night);
-	await restart({ quietHours }).drain();
+	await restart({ quietHours }).runOnce();
 	expect(await states()).toEqual(["sent", "sent", "sent"]);
 });
 
 test("a text waits for the new end of quiet hours that became longer, and its status says so", async () => {
 	const { restart, sandbox, states } = await asleep(night);
 	const outbox = restart({ quietHours: { ...night, to: "10:00" } });
-	await outbox.drain();
+	await outbox.runOnce();
 	expect((await outbox.status("one"))?.nextAttemptAt).toEqual(new Date("2026-01-07T10:00:00Z"));
 	sandbox.clock.advanceTo(new Date("2026-01-07T09:59:00Z"));
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(await states()).toEqual(["waiting", "waiting", "waiting"]);
 	sandbox.clock.advanceTo(new Date("2026-01-07T10:00:00Z"));
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(await states()).toEqual(["sent", "sent", "sent"]);
 });
 
@@ -53,7 +53,7 @@ test("a time zone that a function gives is found to be corrected within ten minu
 	const { agency, outbox, sandbox, states } = await asleep({ ...night, timeZone });
 	zones.set(agency.id, "America/New_York");
 	sandbox.clock.advance({ minutes: 10 });
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(await states()).toEqual(["sent", "sent", "waiting"]);
 });
 
@@ -61,9 +61,9 @@ test("texts that wait for the right end are left alone", async () => {
 	const { restart, store, sandbox } = await asleep(night);
 	const versions = () => store.all().map(({ version }) => version);
 	const before = versions();
-	await restart().drain();
+	await restart().runOnce();
 	sandbox.clock.advance({ hours: 2 });
-	await restart().drain();
+	await restart().runOnce();
 	expect(versions()).toEqual(before);
 });
 
@@ -73,6 +73,6 @@ test("a function that fails awakens nobody, and keeps no worker from the rest", 
 		if (agencyId === agency.id) throw new Error("no");
 		return "America/New_York";
 	};
-	await restart({ quietHours: { ...night, timeZone } }).drain();
+	await restart({ quietHours: { ...night, timeZone } }).runOnce();
 	expect(await states()).toEqual(["waiting", "waiting", "sent"]);
 });

@@ -49,10 +49,10 @@ function open() {
 	}));
 	async function pass(seconds: number): Promise<void> {
 		for (let passed = 0; passed < seconds; passed += 10) {
-			await outbox.drain();
+			await outbox.runOnce();
 			sandbox.clock.advance({ ms: 10_000 });
 		}
-		await outbox.drain();
+		await outbox.runOnce();
 	}
 	const sent = () => sandbox.requests().filter(({ operation }) => operation === "messages.send");
 	return { sandbox, agency, contacts, store, optedOut, outbox, texts, pass, sent, got };
@@ -80,7 +80,7 @@ test("a reply does not wait for the campaign or the morning", async () => {
 	await enqueueCampaign(outbox, texts.slice(0, 50), sandbox.clock.now().getTime());
 	const to = contacts[49]?.phoneNumber ?? "";
 	await enqueueReply(outbox, { id: "reply", agencyId: agency.id, to, body: "Yes, at 14:00." });
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(sent().map(({ body }) => Object(body).body)).toEqual(["Yes, at 14:00."]);
 });
 
@@ -201,8 +201,8 @@ test("an erased contact is in no row", async () => {
 	const [text, later] = texts;
 	if (!text || !later) throw new Error("no texts");
 	await outbox.enqueue(text);
-	await outbox.drain();
+	await outbox.runOnce();
 	await outbox.enqueue({ ...text, id: "second" });
-	await outbox.forget({ to: text.to });
+	await outbox.erase({ to: text.to });
 	expect(JSON.stringify(store.all())).not.toContain(contacts[0]?.phoneNumber);
 });

@@ -34,7 +34,7 @@ describe("a decline", () => {
 				vi.useFakeTimers({ toFake: ["Date"], now: sandbox.clock.now().getTime() + seconds * 1_000 });
 			setClock(sent);
 			await add(world, "first");
-			await outbox.drain();
+			await outbox.runOnce();
 			expect(await stateOf(world, "first")).toEqual(["held", null]);
 			sandbox.clock.advance({ ms: 2_000 });
 			anna.declines();
@@ -42,11 +42,11 @@ describe("a decline", () => {
 			for (let minute = 0; minute < 20; minute++) {
 				sandbox.clock.advance({ minutes: 1 });
 				setClock(read);
-				await other.drain();
+				await other.runOnce();
 			}
 			expect(await stateOf(world, "first")).toEqual(["dropped", "declined"]);
 			await add(world, "offer", { purpose: "marketing" });
-			await other.drain();
+			await other.runOnce();
 			expect(await stateOf(world, "offer")).toEqual(declined);
 		},
 	);
@@ -64,7 +64,7 @@ describe("a decline", () => {
 			if (how !== "visible") agency.conversation(anna).hide();
 			const working = how.includes("again") ? restart() : outbox;
 			await add(world, "offer", { purpose: "marketing" });
-			await working.drain();
+			await working.runOnce();
 			await pass({ hours: 1 });
 			expect(await stateOf(world, "offer")).toEqual(declined);
 			if (how !== "visible") return;
@@ -99,13 +99,13 @@ describe("a decline", () => {
 		};
 		setClock();
 		await add(world, "first");
-		await outbox.drain();
+		await outbox.runOnce();
 		sandbox.clock.advance({ ms: 10_000 });
 		world.anna.declines();
 		for (let minute = 0; minute < 20; minute++) {
 			sandbox.clock.advance({ minutes: 1 });
 			setClock();
-			await outbox.drain();
+			await outbox.runOnce();
 		}
 		expect(await stateOf(world, "first")).toEqual(["dropped", "declined"]);
 	});
@@ -121,17 +121,17 @@ describe("a decline", () => {
 		const setClock = () => vi.useFakeTimers({ toFake: ["Date"], now: sandbox.clock.now().getTime() - 3_600_000 });
 		setClock();
 		await add(world, "first", { purpose: "marketing" });
-		await outbox.drain();
+		await outbox.runOnce();
 		const isDropped = async () => (await stateOf(world, "first"))[0] === "dropped";
 		for (let tries = 0; tries < 400 && !(await isDropped()); tries++) {
 			sandbox.clock.advance({ minutes: 10 });
 			setClock();
-			await outbox.drain();
+			await outbox.runOnce();
 		}
 		sandbox.clock.advance({ minutes: 2 });
 		setClock();
 		await add(world, "later", { purpose: "marketing" });
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(await stateOf(world, "later")).toEqual(["held", null]);
 	});
 
@@ -372,13 +372,13 @@ describe("no decline is", () => {
 			const ours = { agencyId: agency.id, to: anna.phoneNumber };
 			if (whose === "a text of ours") await outbox.enqueue({ ...ours, id: "first", body: "first" });
 			else agency.staff.sends({ contact: anna, text: "A colleague's" });
-			await outbox.drain();
+			await outbox.runOnce();
 			await outbox.enqueue({ ...ours, id: "second", body: "second" });
-			await outbox.drain();
+			await outbox.runOnce();
 			anna.accepts();
 			isLate = true;
 			sandbox.clock.advance({ minutes: 11 });
-			await outbox.drain();
+			await outbox.runOnce();
 			isLate = false;
 			sandbox.clock.advance({ ms: 20_000 });
 			await pass({ hours: 1 });

@@ -41,7 +41,7 @@ test("a text that was taken in a hidden conversation, by an answer that is broke
 	};
 	agency.conversation(anna).hide();
 	for (const body of ["1", "2"]) await enqueue(body);
-	await restart({ client: createClient({ ...sandbox.connection, fetch }) }).drain();
+	await restart({ client: createClient({ ...sandbox.connection, fetch }) }).runOnce();
 	await pass({ hours: 48 });
 	expect([await state("note-1"), await state("note-2"), sends().length]).toEqual(["sending", "waiting", 1]);
 	await pass({ hours: 3 });
@@ -86,7 +86,7 @@ test("words right after a tap are no answer by a clock that is ahead either", as
 	anna.writes("Sorry");
 	const { conversation } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
 	await outbox.observe({ agencyId: agency.id, conversation });
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(sends().length).toBe(1);
 	await pass({ minutes: 30 });
 	expect(sends().length).toBe(2);
@@ -98,7 +98,7 @@ test("reads that failed for hours do not shorten the day of reads of a hidden co
 	await enqueue("1");
 	sandbox.faults.add({ operation: "conversations.get", skip: 1, times: 100_000, effect: { status: 500 } });
 	sandbox.faults.add({ operation: "messages.send", skip: 1, times: 100_000, effect: { status: 503 } });
-	await outbox.drain();
+	await outbox.runOnce();
 	await pass({ hours: 2 });
 	expect(await state("note-1")).toBe("sending");
 	sandbox.faults.clear();
@@ -151,7 +151,7 @@ test.each(["before", "after"] as const)(
 		const { sandbox, agency, anna, enqueue, outbox, pass, state, sends } = createClosed();
 		sandbox.faults.add({ operation: "messages.send", phase, effect: "reset" });
 		await enqueue("1");
-		await outbox.drain();
+		await outbox.runOnce();
 		agency.staff.sends({ contact: anna, text: "Please call us." });
 		await pass({ hours: 1 });
 		expect([await state("note-1"), sends().length]).toEqual(["unknown", 1]);
@@ -165,7 +165,7 @@ test("a text that is taken back while its conversation is read is not sent", asy
 	sandbox.during({ operation: "conversations.get", phase: "after" }, () => {
 		isCancelled = outbox.cancel("note-1");
 	});
-	await outbox.drain();
+	await outbox.runOnce();
 	expect([await isCancelled, await state("note-1"), sends().length]).toEqual([true, "cancelled", 0]);
 });
 
@@ -174,7 +174,7 @@ test("a text that cannot have been held is unknown after the last read", async (
 	const { agency, anna, enqueue, outbox, pass, state, sends } = world;
 	breakSends(world);
 	await enqueue("1");
-	await outbox.drain();
+	await outbox.runOnce();
 	agency.conversation(anna).hide();
 	await pass({ hours: 1 });
 	expect(await state("note-1")).toBe("unknown");
@@ -202,7 +202,7 @@ test("a text in doubt is not sent again after notAfter: expired when it left no 
 		const { sandbox, outbox, enqueue, pass, state, sends } = createWorld();
 		sandbox.faults.add({ operation: "messages.send", phase, effect: { status: 500 }, times: 3 });
 		await enqueue("1", { notAfter: new Date(sandbox.clock.now().getTime() + 50) });
-		await outbox.drain();
+		await outbox.runOnce();
 		sandbox.clock.advance({ ms: 51 });
 		await pass({ minutes: 5 });
 		expect([phase, await state("note-1"), sends().length]).toEqual([phase, expected, 1]);
@@ -218,7 +218,7 @@ test("a text whose time passes while it is read about is not sent", async () => 
 		return response;
 	};
 	await enqueue("1", { notAfter: new Date(sandbox.clock.now().getTime() + 2_000) });
-	await restart({ client: createClient({ ...sandbox.connection, fetch }) }).drain();
+	await restart({ client: createClient({ ...sandbox.connection, fetch }) }).runOnce();
 	expect([await state("note-1"), sends()]).toEqual(["expired", []]);
 });
 
@@ -276,7 +276,7 @@ test("pauses between tries are kept by a new process, and when the change feed w
 	for (let restarts = 0; restarts < 5; restarts++) {
 		await store.recover(sandbox.clock.now().getTime());
 		await outbox.observe({ agencyId: agency.id, conversation });
-		await outbox.drain();
+		await outbox.runOnce();
 	}
 	expect(sends().length).toBe(before);
 });
@@ -316,7 +316,7 @@ test("a service whose reads are slow is sent to all the same", async () => {
 		return response;
 	};
 	await enqueue("1");
-	await restart({ client: createClient({ ...sandbox.connection, fetch }) }).drain();
+	await restart({ client: createClient({ ...sandbox.connection, fetch }) }).runOnce();
 	expect([await state("note-1"), sends().length]).toEqual(["sent", 1]);
 });
 
@@ -339,7 +339,7 @@ test("a text that took the place of a held one is not sent again after the conta
 	await pass({ minutes: 15 });
 	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
 	await enqueue("2");
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(anna.state().held?.body).toBe("2");
 	sandbox.clock.advance({ ms: 5_001 });
 	anna.declines();
@@ -361,11 +361,11 @@ test("a template of a flow does not make a text dropped that was never taken", a
 	const outbox = restart({ client: createClient({ ...sandbox.connection, fetch }) });
 	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 } });
 	await enqueue("1");
-	await outbox.drain();
+	await outbox.runOnce();
 	shown = new Date(sandbox.clock.now().getTime() + 1_000).toISOString();
 	for (let minute = 0; minute < 5; minute++) {
 		sandbox.clock.advance({ minutes: 1 });
-		await outbox.drain();
+		await outbox.runOnce();
 	}
 	expect([await state("note-1"), sends().length]).toEqual(["unknown", 1]);
 });
@@ -383,18 +383,18 @@ describe("a machine whose clock is wrong by some seconds", () => {
 		// A short one, which is no slack for the clocks.
 		const outbox = createOutbox({ client, store, settleMs: 5_000 });
 		const at = (aheadMs: number) => vi.setSystemTime(sandbox.clock.now().getTime() + aheadMs);
-		const drain = async (aheadMs: number, seconds: number) => {
+		const runOnce = async (aheadMs: number, seconds: number) => {
 			for (let passed = 0; passed < seconds; passed += 5) {
 				sandbox.clock.advance({ ms: 5_000 });
 				at(aheadMs);
-				await outbox.drain();
+				await outbox.runOnce();
 			}
 		};
 		const enqueue = async (id: string, purpose?: "reply" | "marketing") => {
 			at(0);
 			await outbox.enqueue({ id, agencyId: agency.id, to: anna.phoneNumber, body: id, ...(purpose && { purpose }) });
 		};
-		return { ...world, outbox, enqueue, right: drain.bind(null, 0), wrong: drain.bind(null, wrongByMs) };
+		return { ...world, outbox, enqueue, right: runOnce.bind(null, 0), wrong: runOnce.bind(null, wrongByMs) };
 	}
 
 	/** Which of the two machines reads before the decline, and which after it. */
@@ -453,7 +453,7 @@ describe("a machine whose clock is wrong by some seconds", () => {
 		for (let seconds = 0; seconds < 60; seconds += 5) {
 			sandbox.clock.advance({ ms: 5_000 });
 			vi.setSystemTime(sandbox.clock.now());
-			await stepped.drain();
+			await stepped.runOnce();
 		}
 		anna.declines();
 		await right(1_200);
@@ -491,7 +491,7 @@ test.each([
 	};
 	await enqueue("Friday at two?");
 	const behindPortal = restart({ client: createClient({ ...sandbox.connection, fetch }) });
-	await behindPortal.drain();
+	await behindPortal.runOnce();
 	expect(anna.inbox()).toEqual([]);
 	isCaught = false;
 	await pass({ minutes: 10 });
@@ -507,7 +507,7 @@ test("an error with one more field is the service's, so that a new contact is st
 	};
 	const to = "+447700900199";
 	await outbox.enqueue({ id: "new", agencyId: agency.id, to, body: "Welcome" });
-	await restart({ client: createClient({ ...sandbox.connection, fetch }) }).drain();
+	await restart({ client: createClient({ ...sandbox.connection, fetch }) }).runOnce();
 	expect((await store.find("new"))?.state).toBe("held");
 });
 
@@ -520,6 +520,6 @@ test.each([
 	const fetch: typeof globalThis.fetch = async (url, init) =>
 		init?.method === "POST" ? sandbox.fetch(url, init) : Response.json(body, { status: 404 });
 	await enqueue("Hi");
-	await restart({ client: createClient({ ...sandbox.connection, retry: false, fetch }) }).drain();
+	await restart({ client: createClient({ ...sandbox.connection, retry: false, fetch }) }).runOnce();
 	expect(anna.inbox()).toEqual([]);
 });

@@ -95,7 +95,7 @@ async function open({ adapter, apiKey, maxSockets, closes = false, ...options }:
 	/** Works until a text has ended. Waits between tries pass at once. */
 	const until = (id: string, state: string) =>
 		eventually(async () => {
-			await outbox.drain();
+			await outbox.runOnce();
 			if ((await outbox.status(id))?.state !== state) pass(2_000);
 			expect((await outbox.status(id))?.state).toBe(state);
 		});
@@ -141,7 +141,7 @@ describe.each(adapters)("over %s", (adapter) => {
 					isFirst = false;
 				};
 				await offer("a", anna.phoneNumber);
-				await outbox.drain();
+				await outbox.runOnce();
 				steps.end();
 				const isBefore = postsBefore === 0;
 				expect({ step, texts: texts(), isBefore }).toEqual({ step, texts: isBefore ? [] : ["Offer a"], isBefore });
@@ -192,7 +192,7 @@ describe.each(adapters)("over %s", (adapter) => {
 		};
 		const world = await open({ adapter, apiKey, followMs: [] });
 		for (const id of ["a", "b", "c"]) await world.offer(id, world.anna.phoneNumber);
-		await world.outbox.drain();
+		await world.outbox.runOnce();
 		expect(world.texts()).toEqual(["Offer a", "Offer b", "Offer c"]);
 		expect([calls, world.pauses]).toEqual([3, []]);
 	});
@@ -204,7 +204,7 @@ describe.each(adapters)("over %s", (adapter) => {
 		};
 		const world = await open({ adapter, apiKey });
 		await world.outbox.enqueue({ id: "new", agencyId: world.agency.id, to: "+447700900177", body: "Welcome" });
-		await world.outbox.drain();
+		await world.outbox.runOnce();
 		expect(await world.outbox.status("new")).toMatchObject({ state: "held" });
 	});
 
@@ -219,7 +219,7 @@ describe.each(adapters)("over %s", (adapter) => {
 			}
 		};
 		await offer("a", anna.phoneNumber);
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(texts()).toEqual(["Offer a"]);
 	});
 
@@ -233,7 +233,7 @@ describe.each(adapters)("over %s", (adapter) => {
 			});
 			hooks.answered = () => steps.count();
 			await offer("a", anna.phoneNumber, { notAfter: new Date(Date.now() + 5_000) });
-			await outbox.drain();
+			await outbox.runOnce();
 			steps.end();
 			isSent = postsBefore !== 0;
 			expect({ step, texts: texts() }).toEqual({ step, texts: isSent ? ["Offer a"] : [] });
@@ -256,7 +256,7 @@ describe.each(adapters)("over %s", (adapter) => {
 			});
 			hooks.answered = () => steps.count();
 			await offer("a", anna.phoneNumber);
-			await outbox.drain();
+			await outbox.runOnce();
 			steps.end();
 			isSent = postsBefore !== 0;
 			expect({ step, texts: texts() }).toEqual({ step, texts: isSent ? ["Offer a"] : [] });
@@ -283,7 +283,7 @@ test("texts that wait for the only connection go out on fresh readings, and are 
 	};
 	for (const [at, { phoneNumber }] of people.entries()) await offer(`${at}`, phoneNumber);
 	await eventually(async () => {
-		await world.outbox.drain();
+		await world.outbox.runOnce();
 		pass(2_000);
 		for (const at of people.keys()) expect((await world.outbox.status(`${at}`))?.state).toMatch(/^(sent|cancelled)$/);
 	});

@@ -24,7 +24,7 @@ describe.each([
 		const { sandbox, outbox, enqueue, pass, state, texts } = createWorld();
 		sandbox.faults.add({ operation: "messages.send", phase, effect: { kind: "html", status } });
 		await enqueue("1");
-		await outbox.drain();
+		await outbox.runOnce();
 		await outbox.cancel("note-1");
 		await pass({ minutes: 10 });
 		expect([await state("note-1"), texts()]).toEqual(phase === "after" ? ["sent", ["1"]] : ["cancelled", []]);
@@ -97,7 +97,7 @@ test.each([401, 403])("a page with %d is neither a bad key nor an agency that is
 	const { sandbox, outbox, enqueue, pauses } = createWorld();
 	sandbox.faults.add({ operation: "messages.send", effect: { kind: "html", status } });
 	await enqueue("1");
-	await outbox.drain();
+	await outbox.runOnce();
 	const reasons = pauses.map(({ reason }) => reason);
 	expect(reasons).not.toContain("key");
 	expect(reasons).not.toContain("forbidden");
@@ -126,10 +126,10 @@ describe("a firewall that refuses", () => {
 		const minutes = async (count: number, each?: (minute: number) => Promise<unknown>) => {
 			for (let minute = 0; minute < count; minute++) {
 				await each?.(minute);
-				await outbox.drain();
+				await outbox.runOnce();
 				sandbox.clock.advance({ minutes: 1 });
 			}
-			await outbox.drain();
+			await outbox.runOnce();
 		};
 		const end = () => {
 			isUp = false;
@@ -215,11 +215,11 @@ test.each([
 	};
 	const outbox = restart({ client: createClient({ ...sandbox.connection, apiKey, retry: false }) });
 	await outbox.enqueue({ id: "1", agencyId: agency.id, to: anna.phoneNumber, body: "Hi" });
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(pauses).toMatchObject([{ reason: "key", error: { _tag: "PartnerConfigurationError" } }]);
 	expect(JSON.stringify(pauses)).not.toContain("vault");
 	isAway = false;
 	sandbox.clock.advance({ minutes: 2 });
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(texts()).toEqual(["Hi"]);
 });

@@ -252,7 +252,7 @@ async function playOn(given: History, openStore: OpenStore): Promise<string[]> {
 					});
 				}
 				const death = next.kill ? one.die(next.kill.at, next.kill.done) : undefined;
-				const works = [one.outbox.drain(), ...(next.two ? [other.outbox.drain()] : [])];
+				const works = [one.outbox.runOnce(), ...(next.two ? [other.outbox.runOnce()] : [])];
 				await Promise.race([Promise.all(works), ...(death ? [death] : [])]);
 				// A stall that was not reached: in a later round of two workers the clock would move in the middle of a request.
 				one.stallAt(Number.POSITIVE_INFINITY, async () => {});
@@ -341,7 +341,7 @@ async function playOn(given: History, openStore: OpenStore): Promise<string[]> {
 	for (const phone of phones) agency.conversation(phone).takeOver({ times: 0 });
 	const { outbox } = start();
 	for (let round = 0; round < 600; round++) {
-		await outbox.drain();
+		await outbox.runOnce();
 		const next = await nextDue();
 		if (next === undefined) break;
 		// The first reads come close together. Then a consent may take two days.

@@ -26,7 +26,7 @@ describe("a text of tomorrow that came back with a backup", () => {
 	test.each([{ tx: noTransaction }, {}])("ends at once when it is cancelled: %j", async (options) => {
 		const world = await restored();
 		expect(await world.outbox.cancel("old", options)).toBe(false);
-		await world.outbox.drain();
+		await world.outbox.runOnce();
 		expect(await stateOf(world, "old")).toEqual(["cancelled", "requested"]);
 	});
 
@@ -36,7 +36,7 @@ describe("a text of tomorrow that came back with a backup", () => {
 			const world = await restored();
 			const { agency, outbox, successor } = world;
 			await outbox.enqueue({ ...successor, agencyId: agency.id, body: "Other time" }, options);
-			await outbox.drain();
+			await outbox.runOnce();
 			expect(await stateOf(world, "old")).toEqual(["cancelled", "superseded"]);
 			expect(await stateOf(world, "new")).toEqual(["waiting", null]);
 		},
@@ -45,7 +45,7 @@ describe("a text of tomorrow that came back with a backup", () => {
 	test("ends at once when everything to the contact is cancelled", async () => {
 		const world = await restored();
 		expect(await world.outbox.cancelAll({ to: world.anna.phoneNumber })).toEqual({ cancelled: [], tooLate: ["old"] });
-		await world.outbox.drain();
+		await world.outbox.runOnce();
 		expect(await stateOf(world, "old")).toEqual(["cancelled", "requested"]);
 	});
 });

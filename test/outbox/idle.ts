@@ -70,10 +70,10 @@ function createIdleWorld({ store, transaction }: IdleStore, options: Partial<Out
 		return { contact, given };
 	}
 	async function pass(seconds: number): Promise<void> {
-		await outbox.drain();
+		await outbox.runOnce();
 		for (let second = 0; second < seconds; second++) {
 			sandbox.clock.advance({ ms: 1_000 });
-			await outbox.drain();
+			await outbox.runOnce();
 		}
 	}
 	const ago = (ms: number): Date => new Date(now() - ms);
@@ -176,7 +176,7 @@ export const situations: Situation[] = [
 			await unlinked(world);
 			await outage(world);
 			const other = createOutbox(world.all);
-			await other.drain();
+			await other.runOnce();
 		},
 	},
 	{ title: "the key may not send, so that everybody's sends are paused", arrange: readOnly },
@@ -291,7 +291,7 @@ export const situations: Situation[] = [
 		title: "a text that came back with a backup was erased",
 		arrange: async (world) => {
 			const { given } = await restoredTomorrow(world);
-			await world.outbox.forget({ to: given.to });
+			await world.outbox.erase({ to: given.to });
 		},
 	},
 	{
@@ -460,7 +460,7 @@ const mostAtOnce = 500;
 const mostASecond = 60;
 const seconds = 30;
 
-/** Expects that an outbox that can only wait makes few statements, that `drain` ends, and that timers have their turn. */
+/** Expects that an outbox that can only wait makes few statements, that `runOnce` ends, and that timers have their turn. */
 export async function expectCalm({ arrange, options, broken }: Situation, opened: IdleStore): Promise<void> {
 	const { store } = opened;
 	const world = createIdleWorld({ ...opened, store: broken ? broken(store) : store }, options);
@@ -469,7 +469,7 @@ export async function expectCalm({ arrange, options, broken }: Situation, opened
 	counter.most = 20_000;
 	await arrange(world);
 	counter.most = counter.made + mostAtOnce;
-	await outbox.drain();
+	await outbox.runOnce();
 	counter.most = counter.made + mostASecond * seconds;
 	await pass(seconds);
 	const stop = new AbortController();
@@ -482,5 +482,5 @@ export async function expectCalm({ arrange, options, broken }: Situation, opened
 	// Nothing is left behind.
 	counter.most = counter.made + 20_000;
 	sandbox.clock.advance({ hours: 49 });
-	await outbox.drain();
+	await outbox.runOnce();
 }

@@ -36,7 +36,7 @@ async function lifeOfTexts() {
 	await end(() => outbox.suspend({ reason: "A test." }));
 	await end(() => outbox.health());
 	await end(() => outbox.resume({}));
-	await outbox.drain({});
+	await outbox.runOnce({});
 	await end(() => outbox.settled({}));
 	await end(() => outbox.settled());
 	await end(() => outbox.acknowledge([], {}));

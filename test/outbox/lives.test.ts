@@ -179,15 +179,15 @@ async function live(seed: number, kind: Kind): Promise<string[]> {
 	/** Time passes, and the outbox does what falls due on the way. */
 	async function pass(ms: number): Promise<void> {
 		const end = now() + ms;
-		await outbox.drain();
+		await outbox.runOnce();
 		for (;;) {
 			const next = await store.nextDue();
 			if (next === undefined || next > end) break;
 			if (next > now()) clock.advanceTo(new Date(next));
-			await outbox.drain();
+			await outbox.runOnce();
 		}
 		if (end > now()) clock.advanceTo(new Date(end));
-		await outbox.drain();
+		await outbox.runOnce();
 		const changes = await outbox.settled({ held: true, limit: 1_000 });
 		for (const { id, state } of changes) column.set(id, state);
 		await outbox.acknowledge(changes);

@@ -73,7 +73,10 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 	const suspensions = new Map<string, StoredSuspension>();
 	const isSuspended = (agencyId: string) => suspensions.has("") || suspensions.has(agencyId);
 	const areSendsPaused = () => pauses.has("*");
-	const workers = new Map<string, Pick<StoredWorker, "id" | "version" | "isDrain"> & { began: number; seen: number }>();
+	const workers = new Map<
+		string,
+		Pick<StoredWorker, "id" | "version" | "runsOnce"> & { began: number; seen: number }
+	>();
 	let isSettledUsed = false;
 	const copies = (keep: (row: OutboxText) => boolean): OutboxText[] => structuredClone([...rows.values()].filter(keep));
 	const isIn = (recipient: Partial<Recipient>) => (row: OutboxText) =>

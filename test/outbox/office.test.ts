@@ -129,7 +129,7 @@ describe("a visit that moves: supersedes", () => {
 		const world = createWorld(defaults);
 		if (how !== "gone") await add(world, "at two");
 		await world.pass({ minutes: 1 });
-		if (how === "erased") await world.outbox.forget({ to: world.anna.phoneNumber });
+		if (how === "erased") await world.outbox.erase({ to: world.anna.phoneNumber });
 		await add(world, "at three", { supersedes: "at two" });
 		await world.pass({ minutes: 1 });
 		expect(await stateOf(world, "at three")).toEqual(["sent", null]);
@@ -311,13 +311,13 @@ test("a STOP with more messages after it than one page holds is found before the
 	const world = createWorld(defaults);
 	const { anna, agency, outbox, sandbox } = world;
 	await add(world, "one");
-	await outbox.drain();
+	await outbox.runOnce();
 	sandbox.clock.advance({ ms: 2_000 });
 	anna.writes("STOP");
 	for (let count = 0; count < 60; count++) agency.staff.sends({ contact: anna, text: `Photo ${count}` });
 	sandbox.clock.advance({ minutes: 5 });
 	await add(world, "two", { purpose: "notice" });
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(await stateOf(world, "two")).toEqual(["cancelled", "opted_out"]);
 });
 
@@ -345,7 +345,7 @@ describe("a backup that was restored", () => {
 		const after = { ...before, store, outbox };
 		const pass = async (minutes: number) => {
 			for (let minute = 0; minute < minutes; minute++) {
-				await outbox.drain();
+				await outbox.runOnce();
 				before.sandbox.clock.advance({ minutes: 1 });
 			}
 		};

@@ -33,19 +33,19 @@ function createOffice(change: (store: OutboxStore) => Partial<OutboxStore> = () 
 }
 
 describe("suspend", () => {
-	test("stops one agency in drain, until resume", async () => {
+	test("stops one agency in runOnce, until resume", async () => {
 		const { agencies, outbox, enqueue, inboxes } = createOffice();
 		const [first] = agencies;
 		await outbox.suspend({ agencyId: first?.id, reason: "Wrong price", by: "Ann" });
 		await enqueue("a", 0);
 		await enqueue("b", 1);
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(inboxes()).toEqual([[], ["Text b"]]);
 		expect(await outbox.resume()).toBe(false);
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(inboxes()).toEqual([[], ["Text b"]]);
 		expect(await outbox.resume({ agencyId: first?.id })).toBe(true);
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(inboxes()).toEqual([["Text a"], ["Text b"]]);
 	});
 
@@ -55,13 +55,13 @@ describe("suspend", () => {
 		await outbox.suspend({ agencyId: agencies[1]?.id, reason: "One" });
 		await enqueue("a", 0);
 		await enqueue("b", 1);
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(inboxes()).toEqual([[], []]);
 		await outbox.resume();
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(inboxes()).toEqual([["Text a"], []]);
 		await outbox.resume({ agencyId: agencies[1]?.id });
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(inboxes()).toEqual([["Text a"], ["Text b"]]);
 	});
 
@@ -109,7 +109,7 @@ describe("suspend", () => {
 			},
 		}));
 		await office.enqueue("a");
-		await office.outbox.drain();
+		await office.outbox.runOnce();
 		expect([office.inboxes()[0], await office.state("a")]).toEqual([[], "waiting"]);
 		expect((await office.outbox.status("a"))?.attempts).toBe(0);
 	});
@@ -145,10 +145,10 @@ describe("suspend", () => {
 		const { sandbox, contacts, outbox, enqueue, state, inboxes } = createOffice();
 		const [anna, bert] = contacts;
 		await enqueue("a", 0);
-		await outbox.drain();
+		await outbox.runOnce();
 		sandbox.clock.advance({ hours: 25 });
 		await enqueue("held", 1);
-		await outbox.drain();
+		await outbox.runOnce();
 		expect([await state("a"), await state("held")]).toEqual(["sent", "held"]);
 		await outbox.suspend({ reason: "Stop" });
 		await enqueue("b", 0);
@@ -157,7 +157,7 @@ describe("suspend", () => {
 		bert?.declines();
 		for (let at = 0; at < 40; at++) {
 			sandbox.clock.advance({ ms: 10 * minute });
-			await outbox.drain();
+			await outbox.runOnce();
 		}
 		expect([await state("a"), await state("held")]).toEqual(["read", "dropped"]);
 		expect(inboxes()[0]).toEqual(["Text a"]);
@@ -169,7 +169,7 @@ describe("suspend", () => {
 		const { sandbox, outbox, agency, anna, enqueue, pass, state, sends } = world;
 		sandbox.clock.advance({ hours: 25 });
 		await enqueue("held", { id: "held" });
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(await state("held")).toBe("held");
 		await outbox.suspend({ agencyId: agency.id, reason: "Stop" });
 		anna.writes("Who is this?");
@@ -190,12 +190,12 @@ describe("suspend", () => {
 		const now = sandbox.clock.now().getTime();
 		await enqueue("a", 0, { notAfter: new Date(now + 30 * minute) });
 		await enqueue("b", 0, { notAfter: new Date(now + 90 * minute) });
-		await outbox.drain();
+		await outbox.runOnce();
 		sandbox.clock.advance({ ms: 31 * minute });
-		await outbox.drain();
+		await outbox.runOnce();
 		expect([await state("a"), await state("b")]).toEqual(["expired", "waiting"]);
 		sandbox.clock.advance({ ms: 60 * minute });
-		await outbox.drain();
+		await outbox.runOnce();
 		expect([await state("b"), (await outbox.settled()).map(({ id }) => id)]).toEqual(["expired", ["a", "b"]]);
 	});
 
@@ -204,15 +204,15 @@ describe("suspend", () => {
 		await outbox.suspend({ agencyId: agencies[0]?.id, reason: "Wrong price", by: "Ann" });
 		await enqueue("a");
 		for (let at = 0; at < 46; at++) {
-			await outbox.drain();
+			await outbox.runOnce();
 			sandbox.clock.advance({ ms: minute });
 		}
 		const once = ["suspended", agencies[0]?.id, "Wrong price"];
 		expect(told).toEqual([once, once, once, once]);
 		await outbox.resume({ agencyId: agencies[0]?.id });
-		await outbox.drain();
+		await outbox.runOnce();
 		await outbox.suspend({ agencyId: agencies[0]?.id, reason: "Again" });
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(told.slice(4)).toEqual([["suspended", agencies[0]?.id, "Again"]]);
 	});
 
@@ -221,7 +221,7 @@ describe("suspend", () => {
 		const [agency] = agencies;
 		agency?.unlink();
 		await enqueue("a");
-		await outbox.drain();
+		await outbox.runOnce();
 		const health = async () => {
 			const { pauses, suspensions } = await outbox.health();
 			return [pauses.map(({ reason }) => reason), suspensions.map(({ reason }) => reason)];
@@ -235,13 +235,13 @@ describe("suspend", () => {
 		agency?.link();
 		for (let at = 0; at < 10; at++) {
 			sandbox.clock.advance({ ms: minute });
-			await outbox.drain();
+			await outbox.runOnce();
 		}
 		expect([await state("a"), (await health())[1]]).toEqual(["waiting", ["Stop"]]);
 		await outbox.resume({ agencyId: agency?.id });
 		for (let at = 0; at < 10; at++) {
 			sandbox.clock.advance({ ms: minute });
-			await outbox.drain();
+			await outbox.runOnce();
 		}
 		expect([await state("a"), await health()]).toEqual(["sent", [[], []]]);
 	});
@@ -250,12 +250,12 @@ describe("suspend", () => {
 		const { sandbox, agencies, outbox, enqueue, state } = createOffice();
 		sandbox.faults.add({ operation: "conversations.get", times: 1, effect: { status: 429 } });
 		await enqueue("b", 1);
-		await outbox.drain();
+		await outbox.runOnce();
 		await outbox.suspend({ agencyId: agencies[0]?.id, reason: "Stop" });
 		for (let at = 0; at < 5; at++) await enqueue(`a${at}`, 0);
 		for (let at = 0; at < 3; at++) {
 			sandbox.clock.advance({ ms: minute });
-			await outbox.drain();
+			await outbox.runOnce();
 		}
 		expect([await state("b"), await state("a0")]).toEqual(["sent", "waiting"]);
 	});
@@ -292,7 +292,7 @@ describe("status", () => {
 		const office = createOffice();
 		await office.enqueue("a");
 		await office.outbox.suspend({ agencyId: office.agencies[0]?.id, reason: "Wrong price", by: "Ann" });
-		await office.outbox.drain();
+		await office.outbox.runOnce();
 		const sentence = "Sends of the agency were suspended by Ann on 2026-01-05 09:00 UTC: Wrong price.";
 		expect(await waits(office, "a")).toEqual(["suspension", sentence, undefined]);
 		await office.outbox.suspend({ reason: "All stop!" });
@@ -307,7 +307,7 @@ describe("status", () => {
 		const client = createClient({ ...sandbox.connection, fetch });
 		const outbox = createOutbox({ client, store: memoryStore(), now: sandbox.clock.now });
 		await outbox.enqueue({ id: "a", agencyId: sandbox.agency().id, to: "+447700900101", body: "Hi" });
-		await outbox.drain();
+		await outbox.runOnce();
 		const [kind, description, at] = await waits({ outbox }, "a");
 		expect([kind, typeof at]).toEqual(["pause", "string"]);
 		expect(description).toMatch(/^All texts are paused since .* UTC: the service refuses the API key/);
@@ -318,7 +318,7 @@ describe("status", () => {
 		await office.enqueue("a");
 		expect(await waits(office, "a")).toEqual([
 			"worker",
-			"No worker is running: each one that ran has stopped in order, or none has run within a day. Start a process that calls work or drain.",
+			"No worker is running: each one that ran has stopped in order, or none has run within a day. Start a process that calls work or runOnce.",
 			undefined,
 		]);
 		await office.outbox.suspend({ reason: "Stop" });
@@ -341,16 +341,16 @@ describe("status", () => {
 		await enqueue("b", 0);
 		if (contacts[1]) agencies[1]?.staff.sends({ contact: contacts[1], text: "From a person" });
 		await enqueue("c", 1);
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(await waits(office, "a")).toEqual(["consent", "Waits for the contact's consent.", undefined]);
 		expect((await outbox.status("b"))?.waitsFor).toMatchObject({ kind: "held_text", id: "a" });
 		expect((await outbox.status("c"))?.waitsFor).toMatchObject({ kind: "held_text", id: null });
 		expect((await waits(office, "c"))[1]).toBe("Waits: the service holds a text of somebody else for the contact.");
 	});
 
-	test("a worker that ends in order is gone, one that works is seen, and drain counts for a while", async () => {
+	test("a worker that ends in order is gone, one that works is seen, and runOnce counts for a while", async () => {
 		const { outbox, store } = createOffice();
-		const alive = async () => (await outbox.health()).workers.map(({ isDrain, isAlive }) => [isDrain, isAlive]);
+		const alive = async () => (await outbox.health()).workers.map(({ runsOnce, isAlive }) => [runsOnce, isAlive]);
 		const stop = new AbortController();
 		const working = outbox.work({ signal: stop.signal });
 		await expect.poll(alive).toEqual([[false, true]]);
@@ -362,8 +362,8 @@ describe("status", () => {
 		stop.abort();
 		await working;
 		expect(await alive()).toEqual([]);
-		await outbox.drain();
-		await outbox.drain();
+		await outbox.runOnce();
+		await outbox.runOnce();
 		expect([await alive(), (await store.workers()).length]).toEqual([[[true, true]], 1]);
 	});
 });
@@ -565,7 +565,7 @@ describe("resolve", () => {
 		expect(await outbox.resolve("a", "not_sent")).toBe(true);
 		expect(await outbox.status("a")).toMatchObject({ state: "cancelled", reason: "resolved" });
 		expect((await enqueue("a")).state).toBe("cancelled");
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(inboxes()[0]).toEqual([]);
 	});
 
@@ -611,7 +611,7 @@ describe("explain", () => {
 		sandbox.clock.advance({ hours: 25 });
 		await enqueue("a");
 		for (let at = 0; at < 60; at++) {
-			await outbox.drain();
+			await outbox.runOnce();
 			sandbox.clock.advance({ ms: 10 * minute });
 		}
 		const journal = (await store.find("a"))?.progress.journal ?? [];
@@ -623,7 +623,7 @@ describe("explain", () => {
 			await outbox.cancel("a");
 			sandbox.faults.add({ operation: "conversations.get", times: 4, effect: { status: at % 2 ? 503 : 500 } });
 			sandbox.clock.advance({ hours: 9 });
-			await outbox.drain();
+			await outbox.runOnce();
 			row = await store.find("a");
 		}
 		const last = (await store.find("a"))?.progress.journal ?? [];
@@ -645,12 +645,12 @@ describe("explain", () => {
 		expect((await outbox.explain("a"))?.steps[0]?.sentence).toBe(sentence);
 	});
 
-	test("is erased by forget", async () => {
+	test("is erased by erase", async () => {
 		const { outbox, enqueue, store } = createOffice();
 		await enqueue("a");
-		await outbox.drain();
+		await outbox.runOnce();
 		expect((await outbox.explain("a"))?.steps.length).toBeGreaterThan(2);
-		await outbox.forget({ to: "+447700900101" });
+		await outbox.erase({ to: "+447700900101" });
 		expect((await outbox.explain("a"))?.steps.map(({ sentence }) => sentence)).toEqual(["Enqueued (notice)."]);
 		expect((await store.find("a"))?.progress.journal).toBeUndefined();
 	});
@@ -659,7 +659,7 @@ describe("explain", () => {
 		const { sandbox, outbox, enqueue } = createOffice();
 		sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
 		await enqueue("a");
-		await outbox.drain();
+		await outbox.runOnce();
 		await outbox.cancel("a");
 		const told = (await outbox.explain("a"))?.steps.map(({ sentence }) => sentence) ?? [];
 		expect(told.join("\n")).toMatch(/A call failed with PartnerConnectionError/);

@@ -20,9 +20,9 @@ test("a double click is one text", async () => {
 	const click = () => enqueue("See you at 14:00.", { id: "note-1" });
 	const [first, second] = await Promise.all([click(), click()]);
 	expect(second).toEqual(first);
-	await outbox.drain();
+	await outbox.runOnce();
 	await click();
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(texts()).toEqual(["See you at 14:00."]);
 	expect(await state("note-1")).toBe("sent");
 	const another = outbox.enqueue({
@@ -52,13 +52,13 @@ test("a failing key function kills no text", async () => {
 	});
 	await outbox.enqueue({ id: "a", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" });
 	for (let minute = 0; minute < 5; minute++) {
-		await outbox.drain();
+		await outbox.runOnce();
 		sandbox.clock.advance({ minutes: 1 });
 	}
 	expect(await outbox.status("a")).toMatchObject({ state: "waiting", attempts: 0 });
 	expect(reported).toHaveLength(1);
 	isBroken = false;
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(await outbox.status("a")).toMatchObject({ state: "sent", attempts: 1 });
 });
 
@@ -75,7 +75,7 @@ test("a key function that never returns pauses the whole client, like one that f
 		onPaused: ({ error, agencyId }) => pauses.push([error?._tag, agencyId]),
 	});
 	await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "Hi" });
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(await outbox.status("a")).toMatchObject({ state: "waiting", attempts: 0 });
 	expect(pauses).toEqual([["PartnerTimeoutError", undefined]]);
 });
@@ -325,9 +325,9 @@ test("contacts whose calls fail together make one pause, and not one each", asyn
 	for (const contact of contacts) contact.writes("Hello");
 	sandbox.faults.add({ operation: "conversations.get", times: 4, effect: { kind: "html", status: 429 } });
 	for (const { phoneNumber } of contacts) await enqueue("Hi", { to: phoneNumber });
-	await outbox.drain();
+	await outbox.runOnce();
 	sandbox.clock.advance({ ms: 1_000 });
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(contacts.map((contact) => contact.inbox().map(({ body }) => body))).toEqual(contacts.map(() => ["Hi"]));
 });
 
@@ -374,7 +374,7 @@ test("a conversation that is hidden while a text is in doubt makes it unknown, a
 	sandbox.clock.advance({ hours: 25 });
 	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: "reset" });
 	await enqueue("1");
-	await outbox.drain();
+	await outbox.runOnce();
 	agency.conversation(anna).hide();
 	await pass({ hours: 51 });
 	expect([(await outbox.status("note-1"))?.state, sends().length]).toEqual(["unknown", 1]);
@@ -403,7 +403,7 @@ test("a number that is not one of allowRecipients is refused without a request",
 	const client = createClient({ ...sandbox.connection, allowRecipients: ["+447700900199"] });
 	const outbox = createOutbox({ client, store, now: sandbox.clock.now });
 	await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "Hi" });
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(await outbox.status("a")).toMatchObject({
 		state: "refused",
 		reason: "not_allowed",
@@ -455,7 +455,7 @@ test("a text is cancelled while it waits, and not after", async () => {
 test("the change feed reports what was delivered, and wakes the queues that wait for consent", async () => {
 	const { sandbox, outbox, agency, anna, client, enqueue, state, pass, settled } = createWorld();
 	await enqueue("1");
-	await outbox.drain();
+	await outbox.runOnce();
 	const { messageId } = (await outbox.status("note-1")) ?? {};
 	sandbox.message(messageId ?? "").delivered();
 	const look = async () => {
@@ -468,10 +468,10 @@ test("the change feed reports what was delivered, and wakes the queues that wait
 	await enqueue("2");
 	await pass({ hours: 3 });
 	anna.accepts();
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(await state("note-2")).toBe("held");
 	await look();
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(await state("note-2")).toBe("sent");
 	expect(settled.map((status) => `${status.id} ${status.state}`)).toEqual([
 		"note-1 sent",
@@ -483,7 +483,7 @@ test("the change feed reports what was delivered, and wakes the queues that wait
 test("a report that is observed while a worker changes the row is stored all the same", async () => {
 	const { sandbox, outbox, agency, anna, client, enqueue, state, store, restart } = createWorld();
 	await enqueue("1");
-	await outbox.drain();
+	await outbox.runOnce();
 	const { messageId } = (await outbox.status("note-1")) ?? {};
 	sandbox.message(messageId ?? "").delivered();
 	let isChanged = false;
@@ -507,7 +507,7 @@ test("a change that is observed after a later one takes no text back from failed
 	for (const end of ["failed", "read"] as const) {
 		settled.length = 0;
 		const { id } = await enqueue(end);
-		await outbox.drain();
+		await outbox.runOnce();
 		const { messageId } = (await outbox.status(id)) ?? {};
 		const early = await read();
 		sandbox.message(messageId ?? "").delivered();
@@ -523,7 +523,7 @@ test("a change that is observed after a later one takes no text back from failed
 test("a lively chat that is observed uses up no read of a text, and costs no request", async () => {
 	const { sandbox, outbox, agency, anna, client, enqueue, state, pass } = createWorld();
 	await enqueue("1");
-	await outbox.drain();
+	await outbox.runOnce();
 	const { messageId } = (await outbox.status("note-1")) ?? {};
 	for (let count = 0; count < 8; count++) {
 		sandbox.clock.advance({ ms: 1_000 });
@@ -531,7 +531,7 @@ test("a lively chat that is observed uses up no read of a text, and costs no req
 		const { conversation } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
 		const before = sandbox.requests().length;
 		await outbox.observe({ agencyId: agency.id, conversation });
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(sandbox.requests().length).toBe(before);
 	}
 	sandbox.message(messageId ?? "").failed();
@@ -554,7 +554,7 @@ test("onSettled is called in the order of the states, and not waited for", async
 		return hash;
 	});
 	try {
-		await outbox.drain();
+		await outbox.runOnce();
 		slow.mockRestore();
 		expect(settled.map((status) => status.state)).toEqual(["sent"]);
 		anna.reads();
@@ -579,7 +579,7 @@ test("a change of the change feed is observed as it comes", async () => {
 	anna.accepts();
 	for await (const change of changes(client.agency(agency.id), { since: before.checkpoint }))
 		await outbox.observe(change);
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(await state("note-1")).toBe("sent");
 });
 
@@ -588,7 +588,7 @@ test("a clock that gives fractions of milliseconds puts none into the store", as
 	const outbox = restart({ now: () => sandbox.clock.now().getTime() + 0.5 });
 	await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "Hi" });
 	await enqueue("1");
-	await outbox.drain();
+	await outbox.runOnce();
 	const times = store.all().flatMap(({ createdAt, since, nextAt }) => [createdAt, since, nextAt]);
 	expect(times.filter((time) => !Number.isInteger(time))).toEqual([]);
 });
@@ -604,12 +604,12 @@ test("finished texts are purged, unfinished ones are not", async () => {
 	expect(store.all().map(({ id }) => id)).toEqual(["note-2"]);
 });
 
-test("any number of workers and drains share the texts, and a drain waits for another one of its process", async () => {
+test("any number of workers and calls of runOnce share the texts, and runOnce waits for another one of its process", async () => {
 	const { outbox, enqueue, restart, texts, state } = createWorld({ now: undefined });
 	const stop = new AbortController();
 	const others = [restart(), restart()].map((each) => each.work({ signal: stop.signal }));
 	for (let at = 1; at <= 5; at++) await enqueue(`${at}`);
-	await Promise.all([outbox.drain(), outbox.drain(), restart().drain()]);
+	await Promise.all([outbox.runOnce(), outbox.runOnce(), restart().runOnce()]);
 	await expect.poll(() => state("note-5")).toBe("sent");
 	stop.abort();
 	await Promise.all(others);
@@ -774,7 +774,7 @@ test("a reading that is older than 10 seconds is read again before the text is s
 			return store.save(text);
 		},
 	};
-	await restart({ store: slow }).drain();
+	await restart({ store: slow }).runOnce();
 	await pass({ hours: 1 });
 	expect([texts(), await world.state("note-1")]).toEqual([["1"], "sent"]);
 });
@@ -792,7 +792,7 @@ test("the time for an answer counts from the attempt record in the row, even if 
 	});
 	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: "hang" });
 	await enqueue("1");
-	await outbox.drain();
+	await outbox.runOnce();
 	// 500 ms of the 9,500 are left when the call begins, or a little less.
 	expect(pauses.map(({ error }) => error?.message)).toEqual([expect.stringMatching(/deadline of \d{1,3} ms/)]);
 	expect(texts()).toEqual(["1"]);
@@ -801,7 +801,7 @@ test("the time for an answer counts from the attempt record in the row, even if 
 test("a held text whose second send is in doubt is read about, as she may have consented meanwhile", async () => {
 	const { sandbox, anna, outbox, texts, pass, state } = await heldAndAnswered();
 	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 } });
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(await state("note-1")).toBe("sending");
 	anna.accepts();
 	await pass({ hours: 1 });
@@ -820,16 +820,16 @@ test("a held text whose second send is in doubt, and whose message is listed som
 	};
 	const outbox = restart({ client: createClient({ ...sandbox.connection, fetch }) });
 	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 } });
-	await outbox.drain();
+	await outbox.runOnce();
 	sandbox.clock.advance({ ms: 64_000 });
 	anna.accepts();
 	isLate = true;
 	sandbox.clock.advance({ ms: 2_000 });
-	await outbox.drain();
+	await outbox.runOnce();
 	expect([texts(), await state("note-1")]).toEqual([["1"], "sending"]);
 	isLate = false;
 	sandbox.clock.advance({ minutes: 2 });
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(await state("note-1")).toBe("sent");
 });
 
@@ -844,7 +844,7 @@ test("a text that the service says it took, and of which there is no trace, is u
 	const outbox = restart({ client: createClient({ ...sandbox.connection, fetch }) });
 	await enqueue("1");
 	for (let minute = 0; minute < 10; minute++) {
-		await outbox.drain();
+		await outbox.runOnce();
 		sandbox.clock.advance({ minutes: 1 });
 	}
 	expect([await state("note-1"), sends, store.all().length]).toEqual(["unknown", 1, 1]);
@@ -871,7 +871,7 @@ test("the status of a text that waits says what it waits for", async () => {
 	const none = "No worker is running";
 	expect(await waits("note-1")).toEqual([expect.stringContaining(none), "worker", null]);
 	expect(await waits("note-2")).toEqual([expect.stringContaining("another text"), "earlier_text", "note-1"]);
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(await waits("note-1")).toEqual([expect.stringContaining("somebody else"), "held_text", null]);
 	expect(await waits("note-2")).toEqual([
 		expect.stringMatching(/another text to the contact \(note-1\).*somebody else/),
@@ -892,7 +892,7 @@ test("two texts of the same words are distinguished", async () => {
 	sandbox.faults.add({ operation: "messages.send", skip: 1, phase: "before", effect: "reset" });
 	await enqueue("Yes.");
 	await enqueue("Yes.");
-	await outbox.drain();
+	await outbox.runOnce();
 	sandbox.clock.advance({ hours: 23, minutes: 50 });
 	await pass({ minutes: 5 });
 	expect(texts()).toEqual(["Yes.", "Yes."]);
@@ -914,10 +914,10 @@ test("a button handler in a few lines: a double click, a crash and a restart are
 	expect(await Promise.all([onSend(note), onSend(note)])).toEqual(["Waits to be sent.", "Waits to be sent."]);
 	// The answer is lost, and the process with it.
 	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
-	await open().drain();
+	await open().runOnce();
 	await onSend(note);
 	sandbox.clock.advance({ minutes: 2 });
-	await open().drain();
+	await open().runOnce();
 	expect([texts(), (await open().status("note-1"))?.description]).toEqual([["See you at 14:00."], "Sent."]);
 });
 
@@ -978,8 +978,8 @@ test("a job of pg-boss has the text's priority, and neither its number nor its w
 test.each([
 	["work", (outbox: Outbox) => outbox.work(null as never)],
 	["work", (outbox: Outbox) => outbox.work({ signal: "x" } as never)],
-	["drain", (outbox: Outbox) => outbox.drain({ signal: 20_000 } as never)],
-	["drain", (outbox: Outbox) => outbox.drain({ timeoutMs: 20_000 } as never)],
+	["runOnce", (outbox: Outbox) => outbox.runOnce({ signal: 20_000 } as never)],
+	["runOnce", (outbox: Outbox) => outbox.runOnce({ timeoutMs: 20_000 } as never)],
 	["purge", (outbox: Outbox) => outbox.purge(undefined as never)],
 	["purge", (outbox: Outbox) => outbox.purge({ before: new Date(), after: 1 } as never)],
 	["observe", (outbox: Outbox) => outbox.observe(undefined as never)],
@@ -1052,6 +1052,6 @@ test.each([300, 900, 1_500, 6_000, 65_000])("a request may take less than settle
 	await enqueue("1");
 	const outbox = restart({ client: measuring, settleMs });
 	// A busy machine may need longer than the shortest of these times before it has begun, and tries again.
-	for (; limits.length === 0; sandbox.clock.advance({ minutes: 10 })) await outbox.drain();
+	for (; limits.length === 0; sandbox.clock.advance({ minutes: 10 })) await outbox.runOnce();
 	expect(Math.max(...limits)).toBeLessThan(settleMs);
 });

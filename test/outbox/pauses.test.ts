@@ -17,7 +17,7 @@ type World = ReturnType<typeof createWorld>;
 async function tick({ sandbox, outbox }: Pick<World, "sandbox" | "outbox">, seconds: number): Promise<void> {
 	for (let second = 0; second < seconds; second++) {
 		sandbox.clock.advance({ ms: 1_000 });
-		await outbox.drain();
+		await outbox.runOnce();
 	}
 }
 
@@ -122,10 +122,10 @@ test("the answer of a call that began before a pause does not end it", async () 
 		outbox.enqueue({ id, agencyId: sandbox.agency().id, to, body: `Text ${id}` });
 	await enqueue("a", anna.phoneNumber);
 	await enqueue("b", bert.phoneNumber);
-	await outbox.drain();
+	await outbox.runOnce();
 	expect((await outbox.status("b"))?.state).toBe("sent");
 	await enqueue("c", cora.phoneNumber);
-	await outbox.drain();
+	await outbox.runOnce();
 	expect((await outbox.status("c"))?.state).toBe("waiting");
 });
 
@@ -137,7 +137,7 @@ test("the next outage is reported if the text that met the last one was cancelle
 	const outage = () => sandbox.faults.add({ operation: "conversations.get", times: 4, effect: { status: 503 } });
 	outage();
 	await enqueue("1");
-	await outbox.drain();
+	await outbox.runOnce();
 	await outbox.cancel("note-1");
 	sandbox.faults.clear();
 	await pass({ hours: 2 });
@@ -161,7 +161,7 @@ test("no request is made when notAfter passes while its mark is stored", async (
 	};
 	const outbox = restart({ store: slow });
 	await enqueue("1", { notAfter: new Date(sandbox.clock.now().getTime() + 2_000) });
-	await outbox.drain();
+	await outbox.runOnce();
 	await tick({ sandbox, outbox }, 5);
 	expect([(await outbox.status("note-1"))?.state, sends(), anna.inbox()]).toEqual(["expired", [], []]);
 });
@@ -185,10 +185,10 @@ test("a clock that is set back while a queue is worked on leaves none of its tex
 		}),
 	});
 	await world.enqueue("1");
-	await world.outbox.drain();
+	await world.outbox.runOnce();
 	aheadMs = 1;
 	world.sandbox.clock.advance({ minutes: 1 });
-	await world.outbox.drain();
+	await world.outbox.runOnce();
 	expect(world.texts()).toEqual(["1"]);
 });
 
@@ -253,7 +253,7 @@ test("a conversation whose answer cannot be read holds up no other contact", asy
 			body: "Hi",
 		});
 	}
-	await outbox.drain();
+	await outbox.runOnce();
 	expect((await outbox.status("+447700900101"))?.state).toBe("waiting");
 	expect((await outbox.status("+447700900102"))?.state).toBe("sent");
 });

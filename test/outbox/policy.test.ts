@@ -120,7 +120,7 @@ describe("opt-outs", () => {
 		await outbox.optOut({ to: "+44 7700 900101" });
 		await add(world, "first");
 		await world.pass({ minutes: 1 });
-		await outbox.forget({ to: anna.phoneNumber });
+		await outbox.erase({ to: anna.phoneNumber });
 		await add(world, "second");
 		await world.pass({ minutes: 1 });
 		expect(await stateOf(world, "second")).toEqual(["cancelled", "opted_out"]);
@@ -152,7 +152,7 @@ describe("opt-outs", () => {
 		const world = createWorld(defaults);
 		world.sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 } });
 		await add(world, "notice");
-		await world.outbox.drain();
+		await world.outbox.runOnce();
 		expect(world.sends()).toHaveLength(1);
 		world.anna.writes("STOP");
 		await world.pass({ hours: 3 });
@@ -221,7 +221,7 @@ describe("an optOut of the caller", () => {
 			optOut: () => (isBroken ? optOut() : false) as boolean,
 		});
 		await add(world, "kept back");
-		await world.outbox.drain();
+		await world.outbox.runOnce();
 		expect(await stateOf(world, "kept back")).toEqual(["waiting", "before_send_failed"]);
 		expect(world.sends()).toEqual([]);
 		expect(world.pauses).toMatchObject([{ reason: "hook_failed", error: { field: "optOut" } }]);
@@ -469,7 +469,7 @@ describe("what was given", () => {
 		expect((await world.outbox.status("1"))?.meta).toEqual(meta);
 		const [first] = await world.outbox.settled();
 		expect([first?.id, first?.purpose, first?.meta]).toEqual(["1", "reply", meta]);
-		await world.outbox.forget({ to: world.anna.phoneNumber });
+		await world.outbox.erase({ to: world.anna.phoneNumber });
 		expect((await world.outbox.status("1"))?.meta).toBeNull();
 	});
 
@@ -600,7 +600,7 @@ describe("after an earlier text that the service held", () => {
 			// The answer is lost, so that it is not known that the text was held.
 			world.sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
 			await add(world, "earlier");
-			await world.outbox.drain();
+			await world.outbox.runOnce();
 			for (const each of purposes) await add(world, each, { purpose: each });
 			world.sandbox.clock.advance({ ms: 1 });
 			if (how === "declines") world.anna.declines();
@@ -661,7 +661,7 @@ describe("quiet hours by the clock on the wall", () => {
 		world.sandbox.clock.advanceTo(dueAt);
 		// The window is open for as long as it takes.
 		await add(world, "notice");
-		await world.outbox.drain();
+		await world.outbox.runOnce();
 		for (let hour = 0; hour < 26 && world.sends().length === 0; hour++) {
 			world.anna.writes("Hello");
 			await world.pass({ hours: 1 });

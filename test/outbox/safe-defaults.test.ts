@@ -71,7 +71,7 @@ describe("a contact who declines", () => {
 				sandbox.clock.advance({ ms: round * 7_000 });
 				const engine = { start: async () => {}, wake: async () => {}, work: async () => async () => {} };
 				const other = restart({ engine });
-				await Promise.all([outbox.drain(), ...(workers === "two workers" ? [other.drain(), other.drain()] : [])]);
+				await Promise.all([outbox.runOnce(), ...(workers === "two workers" ? [other.runOnce(), other.runOnce()] : [])]);
 				await pass({ minutes: 10 });
 				expect(sends()).toHaveLength(1);
 			}
@@ -83,7 +83,7 @@ describe("a contact who declines", () => {
 		sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
 		await enqueue("1");
 		await enqueue("2");
-		await outbox.drain();
+		await outbox.runOnce();
 		anna.declines();
 		await pass({ hours: 1 });
 		expect(await outbox.status("note-1")).toMatchObject({ state: "unknown", reason: "ambiguous" });
@@ -179,7 +179,7 @@ describe("cancelling", () => {
 		const { sandbox, outbox, enqueue, pass, state, sends } = createWorld(defaults);
 		sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 }, times: 1 });
 		await enqueue("1");
-		await outbox.drain();
+		await outbox.runOnce();
 		expect([await state("note-1"), await outbox.cancel("note-1")]).toEqual(["sending", false]);
 		await pass({ hours: 1 });
 		expect(await outbox.status("note-1")).toMatchObject({ state: "cancelled", reason: "requested" });
@@ -211,7 +211,7 @@ describe("cancelling", () => {
 		await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1" });
 		expect(await outbox.cancelAll({ to: anna.phoneNumber })).toEqual({ cancelled: [], tooLate: [] });
 		await outbox.enqueue({ id: "b", agencyId: agency.id, to: anna.phoneNumber, body: "2" });
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(await outbox.status("a")).toMatchObject({ state: "cancelled", reason: "requested" });
 		expect(sends().map(({ body }) => Object(body).body)).toEqual(["2"]);
 	});
@@ -232,7 +232,7 @@ describe("cancelling", () => {
 		};
 		const outbox = createOutbox({ client, store: stopping, now: sandbox.clock.now });
 		await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1", priority: 1 });
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(sends().map(({ body }) => Object(body).body)).toEqual([]);
 		expect((await outbox.status("a"))?.state).toBe("cancelled");
 	});
@@ -254,7 +254,7 @@ describe("cancelling", () => {
 		await enqueue("The secret garden");
 		await pass({ minutes: 1 });
 		await enqueue("The secret cellar");
-		const first = await outbox.forget({ to: anna.phoneNumber });
+		const first = await outbox.erase({ to: anna.phoneNumber });
 		expect(first).toEqual({ cancelled: ["note-2"], tooLate: ["note-1"] });
 		expect(await outbox.status("note-2")).toMatchObject({ state: "cancelled", to: null, operationId: null });
 		expect(await outbox.status("note-1")).toMatchObject({ state: "held", to: anna.phoneNumber });
@@ -262,7 +262,7 @@ describe("cancelling", () => {
 		await pass({ hours: 1 });
 		expect(await outbox.status("note-1")).toMatchObject({ state: "dropped", to: null });
 		expect(JSON.stringify(store.all())).not.toMatch(/secret|447700900101/);
-		expect(await outbox.forget({ to: anna.phoneNumber })).toEqual({ cancelled: [], tooLate: [] });
+		expect(await outbox.erase({ to: anna.phoneNumber })).toEqual({ cancelled: [], tooLate: [] });
 		const again = outbox.enqueue({
 			id: "note-1",
 			agencyId: agency.id,
@@ -338,7 +338,7 @@ describe("beforeSend", () => {
 			beforeSend: () => ({ waitUntil: new Date("2030-01-01T00:00:00Z") }),
 		});
 		await enqueue("1");
-		await outbox.drain();
+		await outbox.runOnce();
 		sandbox.clock.advance({ hours: 48 });
 		await pass({ minutes: 1 });
 		expect(await outbox.status("note-1")).toMatchObject({ state: "expired", reason: "too_old" });
@@ -411,7 +411,7 @@ describe("beforeSend", () => {
 		try {
 			const { outbox, pauses, enqueue, sends } = createWorld({ ...defaults, beforeSend: () => new Promise(() => {}) });
 			await enqueue("1");
-			const draining = outbox.drain();
+			const draining = outbox.runOnce();
 			await vi.advanceTimersByTimeAsync(6_000);
 			await draining;
 			expect([sends(), pauses]).toMatchObject([[], [{ reason: "hook_failed" }]]);
@@ -422,7 +422,7 @@ describe("beforeSend", () => {
 });
 
 describe("a cancel while the request is under way", () => {
-	const cancelling = (by: "cancel" | "cancelAll" | "forget", options: Parameters<typeof createWorld>[0] = {}) => {
+	const cancelling = (by: "cancel" | "cancelAll" | "erase", options: Parameters<typeof createWorld>[0] = {}) => {
 		const world = createWorld({ ...defaults, ...options });
 		const { sandbox, outbox, anna } = world;
 		let answer: Promise<unknown> = Promise.resolve();
@@ -432,14 +432,14 @@ describe("a cancel while the request is under way", () => {
 		return { ...world, answer: () => answer };
 	};
 
-	test.each(["cancel", "cancelAll", "forget"] as const)("leaves its answer to the text: %s", async (by) => {
+	test.each(["cancel", "cancelAll", "erase"] as const)("leaves its answer to the text: %s", async (by) => {
 		const { outbox, enqueue, texts, answer } = cancelling(by);
 		await enqueue("1");
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(await answer()).toEqual(by === "cancel" ? false : { cancelled: [], tooLate: ["note-1"] });
 		expect(await outbox.status("note-1")).toMatchObject({
 			state: "sent",
-			to: by === "forget" ? null : "+447700900101",
+			to: by === "erase" ? null : "+447700900101",
 		});
 		expect(texts()).toEqual(["1"]);
 	});
@@ -448,7 +448,7 @@ describe("a cancel while the request is under way", () => {
 		const { sandbox, outbox, anna, enqueue, pass } = cancelling("cancel");
 		sandbox.clock.advance(day);
 		await enqueue("1");
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(await outbox.status("note-1")).toMatchObject({ state: "held", cancelRequested: true });
 		sandbox.clock.advance({ ms: 20_000 });
 		anna.declines();
@@ -468,7 +468,7 @@ describe("a cancel while the request is under way", () => {
 				return new Response(JSON.stringify({ _tag, message: "no" }), { status });
 			};
 			await enqueue("1");
-			await restart({ client: createClient({ ...sandbox.connection, fetch, retry: false }) }).drain();
+			await restart({ client: createClient({ ...sandbox.connection, fetch, retry: false }) }).runOnce();
 			expect([answer, sends()]).toEqual([false, []]);
 			expect(await outbox.status("note-1")).toMatchObject(
 				status === 400 ? { state: "refused" } : { state: "cancelled", reason: "requested", attempts: 1 },
@@ -500,7 +500,7 @@ describe("the agency's settings", () => {
 		// A database from before the text was sent.
 		const restored = restart({ store: memoryStore(), client: createClient({ ...sandbox.connection, retry: false }) });
 		await restored.enqueue({ id: "note-1", agencyId: agency.id, to: anna.phoneNumber, body: "1" });
-		await restored.drain();
+		await restored.runOnce();
 		const ids = sends().map(({ body }) => Object(body).operationId);
 		expect([ids.length, new Set(ids).size, texts()]).toEqual([2, 1, ["1"]]);
 	});
@@ -537,9 +537,9 @@ describe("the agency's settings", () => {
 		const other = restart({ beforeSend: () => ({ consentLanguage: "fr" }) });
 		await other.observe({ agencyId: agency.id, conversation: null, messages: [] });
 		await pass({ minutes: 20 });
-		await other.drain();
+		await other.runOnce();
 		await pass({ minutes: 20 });
-		await other.drain();
+		await other.runOnce();
 		expect(["waiting", "held"]).toContain(await state("note-1"));
 	});
 
@@ -559,7 +559,7 @@ describe("the agency's settings", () => {
 			now: sandbox.clock.now,
 		});
 		await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1" });
-		await outbox.drain();
+		await outbox.runOnce();
 		const first = await outbox.status("a");
 		expect(first).toMatchObject({
 			state: "waiting",
@@ -568,7 +568,7 @@ describe("the agency's settings", () => {
 		});
 		agency.consent.set({ defaultLanguage: "nl" });
 		sandbox.clock.advance({ hours: 1 });
-		await outbox.drain();
+		await outbox.runOnce();
 		await pass({ ms: 0 });
 		expect((await outbox.status("a"))?.state).toBe("held");
 		const ids = sandbox
@@ -587,11 +587,11 @@ describe("the agency's settings", () => {
 			now: sandbox.clock.now,
 		});
 		await outbox.enqueue({ id: "a", agencyId: agency.id, to: "+447700900101", body: "1" });
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(await outbox.status("a")).toMatchObject({ state: "waiting", reason: "consent_unavailable" });
 		agency.consent.set({ missingTemplates: [] });
 		sandbox.clock.advance({ minutes: 30 });
-		await outbox.drain();
+		await outbox.runOnce();
 		expect((await outbox.status("a"))?.state).toBe("held");
 	});
 });
@@ -601,7 +601,7 @@ describe("old texts", () => {
 		const { sandbox, outbox, enqueue, pass, sends } = createWorld(defaults);
 		sandbox.keys.setScopes(sandbox.keys.list()[0]?.id ?? "", []);
 		await enqueue("The visit is today at 14:00.");
-		await outbox.drain();
+		await outbox.runOnce();
 		sandbox.clock.advance({ hours: 49 });
 		await pass({ minutes: 10 });
 		expect(await outbox.status("note-1")).toMatchObject({ state: "expired", reason: "too_old" });
@@ -622,7 +622,7 @@ describe("old texts", () => {
 		sandbox.keys.setScopes(keyId, []);
 		const limit = notAfter && { notAfter: sandbox.clock.now().getTime() + notAfter.hours * 3_600_000 };
 		await outbox.enqueue({ id: "note-1", agencyId: agency.id, to: anna.phoneNumber, body: "1", ...limit });
-		await outbox.drain();
+		await outbox.runOnce();
 		sandbox.clock.advance({ hours });
 		sandbox.keys.setScopes(keyId, ["conversations:read", "messages:write"]);
 		anna.writes("Hello");
@@ -733,7 +733,7 @@ describe("faults of the machine and of the service", () => {
 		};
 		const outbox = createOutbox({ client, store: stopping, now: sandbox.clock.now });
 		await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1" });
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(sends()).toEqual([]);
 	});
 
@@ -755,7 +755,7 @@ describe("faults of the machine and of the service", () => {
 			};
 			const outbox = createOutbox({ client, store: stopping, now: sandbox.clock.now });
 			await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1" });
-			await outbox.drain();
+			await outbox.runOnce();
 			expect(sends()).toEqual([]);
 			expect(await outbox.status("a")).toMatchObject({ state: "waiting", attempts: 0 });
 		} finally {
@@ -768,7 +768,7 @@ describe("faults of the machine and of the service", () => {
 		sandbox.clock.advance({ hours: 23, minutes: 50 });
 		sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
 		await enqueue("1");
-		await outbox.drain();
+		await outbox.runOnce();
 		await pass({ minutes: 2 });
 		expect([await state("note-1"), sends().length]).toEqual(["sent", 1]);
 	});
@@ -780,13 +780,13 @@ describe("faults of the machine and of the service", () => {
 		const outbox = createOutbox({ client, store, now, defaultMaxAgeMs: Number.POSITIVE_INFINITY });
 		sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
 		await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1" });
-		await outbox.drain();
+		await outbox.runOnce();
 		aheadMs = 0;
 		anna.declines();
 		for (let minute = 0; minute < 120; minute++) {
 			sandbox.clock.advance({ minutes: 1 });
 			await store.recover(now());
-			await outbox.drain();
+			await outbox.runOnce();
 		}
 		expect([sends().length, texts()]).toEqual([1, []]);
 	});
@@ -805,12 +805,12 @@ describe("faults of the machine and of the service", () => {
 			const onPaused = ({ retryAt }: { retryAt: Date }) => reported.push(retryAt);
 			const outbox = createOutbox({ client, store, now: sandbox.clock.now, onPaused });
 			await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1" });
-			await outbox.drain();
+			await outbox.runOnce();
 			isLimited = false;
 			const waitMs = (reported[0]?.getTime() ?? Number.NaN) - sandbox.clock.now().getTime();
 			expect(waitMs).toBeLessThanOrEqual(3_600_000);
 			sandbox.clock.advance({ minutes: 61 });
-			await outbox.drain();
+			await outbox.runOnce();
 			expect((await outbox.status("a"))?.state).toBe("sent");
 		},
 	);
@@ -830,7 +830,7 @@ describe("faults of the machine and of the service", () => {
 				now: sandbox.clock.now,
 			});
 			for (const id of ["a", "b"]) await outbox.enqueue({ id, agencyId: agency.id, to: anna.phoneNumber, body: id });
-			await outbox.drain();
+			await outbox.runOnce();
 			for (const id of ["a", "b"]) {
 				const status = await outbox.status(id);
 				expect(status?.state).toBe("sent");
@@ -894,7 +894,7 @@ describe("faults of the machine and of the service", () => {
 		let isRevoked = false;
 		sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 401 }, times: 1 });
 		await enqueue("1");
-		await outbox.drain();
+		await outbox.runOnce();
 		isRevoked = true;
 		sandbox.keys.revoke(sandbox.keys.list()[0]?.id ?? "");
 		await pass({ minutes: 30 });

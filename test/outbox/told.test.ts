@@ -154,7 +154,7 @@ describe("settled({ held: true })", () => {
 		world.sandbox.clock.advance({ hours: 25 });
 		world.anna.setReachable(false);
 		await add(world, "notice");
-		await world.outbox.drain();
+		await world.outbox.runOnce();
 		expect(await told(world)).toEqual(["notice: Waits for the contact's consent."]);
 		await world.pass({ hours: 2 });
 		expect(await told(world)).toEqual(["notice: The request for the contact's consent did not reach the phone."]);

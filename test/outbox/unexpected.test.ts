@@ -114,7 +114,7 @@ describe("an answer does not wait", () => {
 		const world = createWorld(defaults);
 		world.sandbox.faults.add({ operation: "messages.send", effect: { status: 503 }, times: 1 });
 		await add(world, "answer", { purpose: "reply" });
-		await world.outbox.drain();
+		await world.outbox.runOnce();
 		world.sandbox.clock.advance({ ms: 1 });
 		if (how === "STOP") world.anna.writes("STOP");
 		else await world.outbox.optOut({ to: world.anna.phoneNumber });
@@ -171,7 +171,7 @@ test("after a restore a cancellation in a transaction has no false status", asyn
 	const restore = world.store.snapshot();
 	const backupAt = world.sandbox.clock.now();
 	world.sandbox.clock.advance({ minutes: 5 });
-	await world.outbox.drain();
+	await world.outbox.runOnce();
 	world.sandbox.clock.advance({ minutes: 5 });
 	restore();
 	await world.outbox.restored({ backupAt });
@@ -210,7 +210,7 @@ test("an opt-out by telephone holds at once, also for texts of the same queue an
 		void world.outbox.optOut({ to: world.anna.phoneNumber });
 	});
 	for (const id of ["1", "2", "3"]) await add(world, id);
-	await world.outbox.drain();
+	await world.outbox.runOnce();
 	expect(world.texts()).toEqual(["1"]);
 
 	const other = createWorld(defaults);

@@ -156,9 +156,9 @@ describe("a contact who writes that the number is wrong", () => {
 		const { conversation, messagePage } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
 		await outbox.observe({ agencyId: agency.id, conversation, messages: messagePage.messages });
 		for (let count = 0; count < 60; count++) anna.writes(`Message ${count}`);
-		await outbox.forget({ to: anna.phoneNumber });
+		await outbox.erase({ to: anna.phoneNumber });
 		await add(world, "notice");
-		await world.restart().drain();
+		await world.restart().runOnce();
 		expect(world.texts()).toEqual([]);
 		expect(await stateOf(world, "notice")).toEqual(["waiting", "wrong_number"]);
 	});

@@ -124,14 +124,14 @@ test.each([false, true])(
 );
 
 test.each([false, true])(
-	"drain ends the send under way when its signal aborts, and leaves the rest (with an engine: %s)",
+	"runOnce ends the send under way when its signal aborts, and leaves the rest (with an engine: %s)",
 	async (isShared) => {
 		const { outbox, signal, states } = await startTwo(isShared ? { engine: createEngine().engine } : {});
-		await outbox.drain({ signal });
+		await outbox.runOnce({ signal });
 		expect(await states()).toEqual(["sent", "waiting"]);
-		await outbox.drain({ signal: AbortSignal.abort() });
+		await outbox.runOnce({ signal: AbortSignal.abort() });
 		expect(await states()).toEqual(["sent", "waiting"]);
-		await outbox.drain({ signal: new AbortController().signal });
+		await outbox.runOnce({ signal: new AbortController().signal });
 		expect(await states()).toEqual(["sent", "sent"]);
 	},
 );
@@ -189,7 +189,7 @@ test("while one worker sends, others that are woken for the same contact send no
 	// The second text is the more urgent one.
 	await outbox.enqueue({ id: "4", ...contact, body: "Text 4", priority: 1 });
 	wake();
-	await other.drain();
+	await other.runOnce();
 	expect(sandbox.requests().filter(({ operation }) => operation === "messages.send")).toEqual([]);
 	expect((await outbox.status("4"))?.attempts).toBe(0);
 	release();
@@ -221,7 +221,7 @@ test("when the store fails, a send under way ends before work rejects and the ne
 	await rejected;
 	expect((await outbox.status("1"))?.state).toBe("sent");
 	isBroken = false;
-	await outbox.drain();
+	await outbox.runOnce();
 	expect((await outbox.status("2"))?.state).toBe("sent");
 });
 
@@ -232,7 +232,7 @@ test("of two agencies that share a conversation, one after the other keeps both 
 	sandbox.clock.advance({ hours: 25 });
 	for (const { id } of [agency, second])
 		await outbox.enqueue({ id: `from ${id}`, agencyId: id, to: anna.phoneNumber, body: `From ${id}` });
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(anna.state().held?.body).toBe(`From ${agency.id}`);
 	anna.accepts();
 	await pass({ minutes: 30 });
@@ -262,7 +262,7 @@ test("observe without an agency adds one job, whichever the agencies of the cont
 	expect(jobs).toHaveLength(1);
 });
 
-test("drain sends what came while its last claim was being made", async () => {
+test("runOnce sends what came while its last claim was being made", async () => {
 	const store = memoryStore();
 	const { agency, sandbox, outbox, enqueue, state } = createWorld({
 		store: changed(store, {
@@ -277,7 +277,7 @@ test("drain sends what came while its last claim was being made", async () => {
 	bert.writes("Hello?");
 	sandbox.during({ operation: "messages.send" }, () => void enqueue("Hi Bert", { id: "later", to: bert.phoneNumber }));
 	await enqueue("Hi Anna", { id: "first" });
-	await outbox.drain();
+	await outbox.runOnce();
 	expect([await state("first"), await state("later")]).toEqual(["sent", "sent"]);
 });
 
@@ -360,7 +360,7 @@ test("a text of a campaign costs at most eleven calls of the store", async () =>
 		await outbox.enqueue({ id: to, agencyId: agency.id, to, body: "Hi" });
 	}
 	counts.clear();
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(sandbox.requests().filter(({ operation }) => operation === "messages.send")).toHaveLength(100);
 	expect(counts.get("open")).toBe(100);
 	expect([...counts.values()].reduce((one, other) => one + other)).toBeLessThan(1_100);

@@ -42,15 +42,15 @@ export function createWorld({ policy, ...options }: Partial<OutboxOptions> & Pic
 	async function pass(time: { hours?: number; minutes?: number; ms?: number }): Promise<void> {
 		const end =
 			sandbox.clock.now().getTime() + (time.hours ?? 0) * 3_600_000 + (time.minutes ?? 0) * 60_000 + (time.ms ?? 0);
-		await outbox.drain();
+		await outbox.runOnce();
 		for (;;) {
 			const next = await store.nextDue();
 			if (next === undefined || next > end) break;
 			if (next > sandbox.clock.now().getTime()) sandbox.clock.advanceTo(new Date(next));
-			await outbox.drain();
+			await outbox.runOnce();
 		}
 		if (end > sandbox.clock.now().getTime()) sandbox.clock.advanceTo(new Date(end));
-		await outbox.drain();
+		await outbox.runOnce();
 	}
 	/** The same outbox in a new process. */
 	const restart = (change: Partial<OutboxOptions> = {}) => createOutbox({ ...all, ...change });

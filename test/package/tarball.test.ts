@@ -36,7 +36,7 @@ test("S39 the tarball holds what its users need and nothing else", () => {
 		[".cjs", ".d.cts", ".d.ts", ".js"].map((ending) => `dist/${entry}${ending}`),
 	);
 	// The types that several entries share are in files of their own, named by their content.
-	const shared = /^dist\/(exchange|phone|sandbox)\.d-[\w-]+\.d\.c?ts$/;
+	const shared = /^dist\/(transport|phone|sandbox)\.d-[\w-]+\.d\.c?ts$/;
 	expect(filesOf(installed).filter((file) => !shared.test(file))).toEqual(
 		[
 			"AGENTS.md",
@@ -218,9 +218,9 @@ import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
 try { nodeHttp({ maxSockets: 0 }); } catch (error) { console.log(error instanceof PartnerConfigurationError); }
 const server = await serve(createSandbox(), { port: 0 });
-const http = nodeHttp();
-const { agencies } = await createClient({ baseUrl: server.baseUrl, apiKey: server.apiKey, http }).me.get();
-http.close();
+const transport = nodeHttp();
+const { agencies } = await createClient({ baseUrl: server.baseUrl, apiKey: server.apiKey, transport }).me.get();
+transport.close();
 await server.close();
 console.log(agencies.length);`;
 	expect(run("node-http.mjs", code)).toBe("true\n1\n");

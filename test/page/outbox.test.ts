@@ -22,11 +22,11 @@ test("texts show state, reason and next attempt, and polls what they delivered a
 	agency.contact(bram, { name: "Bram" }).writes("Is the flat still free?");
 	agency.contact(anna, { name: "Anna" });
 	await enqueue("visit-1", anna, "Would Thursday at 14:00 suit you?");
-	await outbox.drain();
+	await outbox.runOnce();
 	await enqueue("visit-2", anna, "Please bring your papers.");
 	sandbox.faults.add({ operation: "messages.send", effect: { status: 503 } });
 	await enqueue("answer-1", bram, "It is. Would you like to see it?");
-	await outbox.drain();
+	await outbox.runOnce();
 	const texts = page.getByRole("list", { name: "Texts of the outbox" });
 	const text = (id: string) => texts.getByRole("listitem").filter({ has: page.locator("b", { hasText: id }) });
 	await shows(text("visit-1"), "held");
@@ -55,7 +55,7 @@ test("texts show state, reason and next attempt, and polls what they delivered a
 	// What the contact does shows in the lane, without a click.
 	await page.getByRole("button", { name: "Accept" }).click();
 	sandbox.clock.advance({ minutes: 15 });
-	await outbox.drain();
+	await outbox.runOnce();
 	await shows(text("answer-1"), "sent since");
 	await shows(text("visit-2"), "sent since");
 	await text("visit-2").getByRole("link", { name: "its newest request" }).click();

@@ -62,16 +62,16 @@ describe("in process", () => {
 		sandbox.agency().contact(anna, { name: "Anna" }).writes("Hello");
 		const { outbox, enqueue } = crm(sandbox.connection);
 		await enqueue("open");
-		await outbox.drain();
+		await outbox.runOnce();
 		sandbox.clock.advance({ hours: 25 });
 		await enqueue("held");
-		await outbox.drain();
+		await outbox.runOnce();
 		await enqueue("behind");
 		await enqueue("cancelled", bram);
 		await outbox.cancel("cancelled");
 		sandbox.faults.add({ operation: "messages.send", effect: { status: 503 } });
 		await enqueue("failed", bram);
-		await outbox.drain();
+		await outbox.runOnce();
 		const { texts, outboxes, unreadable } = await sandbox.observed();
 		expect([outboxes, unreadable]).toEqual([1, 0]);
 		const byId = new Map(texts.map((text) => [text.id, text]));
@@ -132,7 +132,7 @@ describe("in process", () => {
 		};
 		const { outbox, enqueue } = crm(sandbox.connection, broken as never);
 		await enqueue("note-1");
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(lists).toBe(0);
 		expect((await outbox.status("note-1"))?.state).toBe("sent");
 		const second = crm(sandbox.connection);
@@ -164,7 +164,7 @@ describe("over HTTP", () => {
 		const server = await served(sandbox);
 		const { outbox, enqueue, poll } = crm(server.connection);
 		await enqueue("note-1");
-		await outbox.drain();
+		await outbox.runOnce();
 		await poll();
 		expect(await sandbox.observed()).toMatchObject({ texts: [{ state: "sent" }], polls: [{ count: 1 }] });
 		const asked = new Set(sandbox.requests().map(({ operation }) => operation));
@@ -200,7 +200,7 @@ describe("over HTTP", () => {
 		await eventually(() => expect(reports.length).toBeGreaterThan(0));
 		isAway = false;
 		await eventually(async () => expect((await sandbox.observed()).texts[0]?.state).toBe("waiting"));
-		await outbox.drain();
+		await outbox.runOnce();
 		await eventually(async () => expect((await sandbox.observed()).texts[0]?.state).toBe("sent"));
 		const { texts, polls, outboxes } = await sandbox.observed();
 		expect([texts.length, polls.length, outboxes]).toEqual([1, 1, 1]);

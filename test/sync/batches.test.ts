@@ -178,7 +178,7 @@ test("a contact that is forgotten in the body leaves the checkpoint, and the oth
 	const forgotten = [1, 5].map((index) => contact(index).phoneNumber);
 	/** One of the batch, and one that is still to come. */
 	await fail(feed, 4, 0, () => {
-		for (const phoneNumber of forgotten) feed.forget(phoneNumber);
+		for (const phoneNumber of forgotten) feed.erase(phoneNumber);
 		for (const phoneNumber of forgotten) expect(feed.checkpoint).not.toContain(phoneNumber);
 	});
 	for (const phoneNumber of forgotten) expect(feed.checkpoint).not.toContain(phoneNumber);
@@ -195,7 +195,7 @@ test("a contact that is forgotten in the body of a batch that is stored does not
 	const seen: Change[] = [];
 	for await (const batch of feed.batches(3)) {
 		seen.push(...batch);
-		for (const index of [1, 5]) feed.forget(contact(index).phoneNumber);
+		for (const index of [1, 5]) feed.erase(contact(index).phoneNumber);
 		opened.since = feed.checkpoint;
 	}
 	expect(messagesOf(opened, { changes: seen }).map(([index]) => index)).toEqual([0, 1, 2, 3, 4]);
@@ -210,7 +210,7 @@ test("a contact that is forgotten while a batch is read does not come with it", 
 	const erased = contact(1).phoneNumber;
 	// Asked about the last contact, after the others were read.
 	const skip = (phoneNumber: string): boolean => {
-		if (phoneNumber === contact(3).phoneNumber) feed.forget(erased);
+		if (phoneNumber === contact(3).phoneNumber) feed.erase(erased);
 		return false;
 	};
 	const feed = changes(opened.agency, { since: "beginning", skip, concurrency: 1 });
@@ -225,7 +225,7 @@ test("a batch whose only contact is forgotten while it is read does not come", a
 	const opened = open(2);
 	const [erased, last] = [0, 1].map((index) => opened.contact(index).phoneNumber);
 	const skip = (phoneNumber: string): boolean => {
-		if (phoneNumber === last) feed.forget(erased ?? "");
+		if (phoneNumber === last) feed.erase(erased ?? "");
 		return phoneNumber === last;
 	};
 	const feed = changes(opened.agency, { since: "beginning", skip, concurrency: 1 });
@@ -320,7 +320,7 @@ test("watch yields what a poll has found before it pauses", async () => {
 		if (seen.length === 2) break;
 		// With the next poll.
 		for (const index of [0, 1]) opened.model.write(opened.contact(index));
-		feed.nudge();
+		feed.pollNow();
 	}
 	expect(seen).toEqual([3, 2]);
 	expect(

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { isLong } from "../length.ts";
 import { minutes, type Opened, openModel } from "./service.ts";
 
-interface Exchange {
+interface Transport {
 	url: URL;
 	/** What the service said. */
 	body: string;
@@ -22,13 +22,13 @@ const jsonOf = (text: string, date: string): Response =>
 const pageOf = (status: number): Response =>
 	new Response("<html>default backend</html>", { status, headers: { "content-type": "text/html" } });
 /** A list whose rows are changed, or the answer as it is. */
-const rowsOf = ({ body, date }: Exchange, change: (rows: unknown[]) => unknown[]): Response => {
+const rowsOf = ({ body, date }: Transport, change: (rows: unknown[]) => unknown[]): Response => {
 	const json = JSON.parse(body);
 	if (!Array.isArray(json.conversations)) return jsonOf(body, date);
 	return jsonOf(JSON.stringify({ ...json, conversations: change(json.conversations), nextCursor: null }), date);
 };
 
-const answers: Record<string, (exchange: Exchange) => Response | Promise<Response>> = {
+const answers: Record<string, (transport: Transport) => Response | Promise<Response>> = {
 	"404 with a page": () => pageOf(404),
 	"403 of a firewall": () => pageOf(403),
 	"401 with a page": () => pageOf(401),
@@ -42,9 +42,9 @@ const answers: Record<string, (exchange: Exchange) => Response | Promise<Respons
 	"200 with null": () => Response.json(null),
 	"200 with an empty list": () => Response.json([]),
 	"a body that is cut off": ({ body, date }) => jsonOf(body.slice(0, body.length >> 1), date),
-	"a list without rows": (exchange) => rowsOf(exchange, () => []),
-	"a list of the first row": (exchange) => rowsOf(exchange, (rows) => rows.slice(0, 1)),
-	"a list without its first rows": (exchange) => rowsOf(exchange, (rows) => rows.slice(2)),
+	"a list without rows": (transport) => rowsOf(transport, () => []),
+	"a list of the first row": (transport) => rowsOf(transport, (rows) => rows.slice(0, 1)),
+	"a list without its first rows": (transport) => rowsOf(transport, (rows) => rows.slice(2)),
 	"an old answer with its Date": ({ body, date, old }) => jsonOf(old?.body ?? body, old?.date ?? date),
 	"an old answer with the present Date": ({ body, date, old }) => jsonOf(old?.body ?? body, date),
 	"the first page once more": ({ first }) => first(),

@@ -46,7 +46,7 @@ test.each(["waits", "was sent", "is held"])(
 			for (let passed = 0; passed < seconds; passed += 10) {
 				sandbox.clock.advance({ ms: 10_000 });
 				await vi.advanceTimersByTimeAsync(10_000);
-				if (state !== "waits") await outbox.drain();
+				if (state !== "waits") await outbox.runOnce();
 			}
 		};
 		const grep = (): string => JSON.stringify([...checkpoints, ...mirror, ...store.all()]);
@@ -66,8 +66,8 @@ test.each(["waits", "was sent", "is held"])(
 		expect(grep()).toContain(secret);
 
 		erased.add(anna);
-		await outbox.forget({ to: anna });
-		await feed.forget(anna);
+		await outbox.erase({ to: anna });
+		await feed.erase(anna);
 		for (const [sid, row] of mirror) if (row.includes(anna)) mirror.delete(sid);
 		if (state === "is held") for (const agency of agencies) agency.contact(anna).declines();
 		const left = (): string => grep().replaceAll(/\{[^{}]*447700900102[^{}]*\}/g, "");
@@ -99,7 +99,7 @@ test("a checkpoint that nobody polls is cleaned without a request", async () => 
 	for await (const change of first) found.push(change);
 	const before = requests;
 	const feed = changes(agency, { since: first.checkpoint });
-	feed.forget(anna);
+	feed.erase(anna);
 	expect([feed.checkpoint.includes(anna.slice(1)), feed.checkpoint.includes(bert), requests]).toEqual([
 		false,
 		true,
@@ -111,7 +111,7 @@ test("a checkpoint that nobody polls is cleaned without a request", async () => 
 	for await (const { messages } of changes(agency, { since: feed.checkpoint }))
 		later.push(...messages.map(({ body }) => body));
 	expect(later).toEqual(["Again"]);
-	expect(() => feed.forget("07700 900101")).toThrow(expect.objectContaining({ field: "phoneNumber" }));
+	expect(() => feed.erase("07700 900101")).toThrow(expect.objectContaining({ field: "phoneNumber" }));
 });
 
 test.each(["in the body", "and the loop is left"])(
@@ -123,7 +123,7 @@ test.each(["in the body", "and the loop is left"])(
 		const feed = changes(agency, { since: "beginning" });
 		const forgotten: string[] = [];
 		for await (const { phoneNumber } of feed) {
-			feed.forget(phoneNumber);
+			feed.erase(phoneNumber);
 			forgotten.push(phoneNumber.slice(1));
 			expect(feed.checkpoint).not.toContain(phoneNumber.slice(1));
 			if (how === "and the loop is left") break;

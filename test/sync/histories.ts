@@ -345,7 +345,7 @@ async function play({
 				if (erases && mayDie && random() < 0.03) {
 					const { phoneNumber } = pick(random, model.conversations);
 					erased.add(phoneNumber);
-					opened.forget(phoneNumber);
+					opened.erase(phoneNumber);
 				}
 				if (mayDie && crm === "throws in one transaction" && random() < 0.15) throw new LoopError();
 				changed += batch.length;

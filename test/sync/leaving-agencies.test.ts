@@ -1,4 +1,4 @@
-/* A loop over all agencies that is left in the middle, and what its body does meanwhile: save, forget, nudge. */
+/* A loop over all agencies that is left in the middle, and what its body does meanwhile: save, erase, pollNow. */
 import { createClient } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { type AgencyChange, type WatchAgenciesOptions, watchAgencies } from "messaging-conversations/sync";
@@ -100,7 +100,7 @@ describe.each(ways)("a loop that is left by %s", (way) => {
 	});
 });
 
-describe("forget", () => {
+describe("erase", () => {
 	/** A `save` that takes a while, during which the poll has ended and is not stored. */
 	function openSlow() {
 		let storing: (() => void) | undefined;
@@ -129,7 +129,7 @@ describe("forget", () => {
 			sandbox.agency().contact(anna).writes("1");
 			let forgotten: Promise<void> | undefined;
 			whileStoring(() => {
-				forgotten = feed.forget(anna);
+				forgotten = feed.erase(anna);
 				if (then === "is stopped") stop.abort();
 			});
 			const run = start(() => {});
@@ -149,7 +149,7 @@ describe("forget", () => {
 		const run = start(() => {});
 		await pass(5 * second);
 		let resolved = 0;
-		for (let call = 0; call < 3; call++) feed.forget(anna).then(() => resolved++);
+		for (let call = 0; call < 3; call++) feed.erase(anna).then(() => resolved++);
 		await pass(second);
 		expect(resolved).toBe(3);
 		expect(JSON.stringify([...stored])).not.toContain(anna);
@@ -189,20 +189,20 @@ test("a process that gets a lease back continues where the other one was, also w
 	await Promise.all(runs);
 });
 
-test("nudge in the body polls at once when the poll has ended", async () => {
+test("pollNow in the body polls at once when the poll has ended", async () => {
 	const { sandbox, client, feed, stop, rows, start, pass } = open(1);
 	const agency = client.agency(sandbox.agency().id);
 	const run = start(async ({ agencyId, messages }) => {
 		if (messages[0]?.direction !== "inbound") return;
 		await agency.messages.send({ to: anna, body: "Answer" });
-		feed.nudge(agencyId);
+		feed.pollNow(agencyId);
 	});
 	await pass(5 * second);
 	sandbox.agency().contact(anna).writes("Question");
 	await pass(100 * second);
 	rows.length = 0;
 	sandbox.agency().contact(anna).writes("Another one");
-	feed.nudge(sandbox.agency().id);
+	feed.pollNow(sandbox.agency().id);
 	await pass(2 * second);
 	expect(rows).toEqual(["Another one", "Answer"]);
 	stop.abort();

@@ -33,7 +33,7 @@ async function open(options: Partial<WatchOptions> = {}) {
 	};
 	await pass(0);
 	const sent = await agency.messages.send({ to: anna, body: "Hello Anna" });
-	feed.nudge();
+	feed.pollNow();
 	await pass(0);
 	expect(delivered).toHaveLength(1);
 	const message = sandbox.message(sent.messageId ?? "");
@@ -106,7 +106,7 @@ test("a read of the conversation for another reason counts as a poll", async () 
 	await pass(9 * second);
 	message.sent();
 	sandbox.agency().contact(anna).writes("Thanks");
-	feed.nudge();
+	feed.pollNow();
 	await pass(0);
 	expect(reported()).toEqual([
 		[
@@ -118,7 +118,7 @@ test("a read of the conversation for another reason counts as a poll", async () 
 	message.delivered();
 	sandbox.agency().contact(anna).writes("Bye");
 	const before = asked().length;
-	feed.nudge();
+	feed.pollNow();
 	await pass(0);
 	expect(reported()[1]).toEqual([
 		["Hello Anna", "delivered"],

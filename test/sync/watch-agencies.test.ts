@@ -308,13 +308,13 @@ test("a contact that is forgotten leaves every stored checkpoint, and the change
 	const run = start(async () => {
 		if (!isFirst) return;
 		isFirst = false;
-		await feed.forget(bert);
+		await feed.erase(bert);
 	});
 	await pass(minute);
 	expect(delivered.filter((body) => body === bert).length).toBeLessThanOrEqual(1);
 	expect([...stored.values()].join()).not.toContain(bert.slice(1));
 	expect([...stored.values()].every((checkpoint) => checkpoint.includes(anna))).toBe(true);
-	await feed.forget(anna);
+	await feed.erase(anna);
 	expect([...stored.values()].join()).not.toContain(anna.slice(1));
 	// What was there counts as delivered, and later messages come.
 	const before = delivered.length;
@@ -376,12 +376,12 @@ test.each(["onPoll", "onError"])("an error that %s throws ends the loop", async 
 	expect(vi.getTimerCount()).toBe(0);
 });
 
-test("nudge polls at once", async () => {
+test("pollNow polls at once", async () => {
 	const { agencies, delivered, feed, start, pass, end } = open();
 	const run = start();
 	await pass(minute);
 	agencies[0].contact(anna).writes("1");
-	feed.nudge(agencies[0].id);
+	feed.pollNow(agencies[0].id);
 	await pass(second);
 	expect(delivered).toEqual(["1"]);
 	await end(run);
@@ -441,5 +441,5 @@ test("what is no client, and what is no number, is refused", async () => {
 		expect.objectContaining({ field: "client" }),
 	);
 	const feed = watchAgencies(client, { load: () => null });
-	await expect(feed.forget("0470 12 34 56")).rejects.toMatchObject({ field: "phoneNumber" });
+	await expect(feed.erase("0470 12 34 56")).rejects.toMatchObject({ field: "phoneNumber" });
 });

@@ -204,7 +204,7 @@ test("a 401 in the middle of the reads, and one of a status, pause too", async (
 	await pass(2 * minute);
 	expect(delivered).toHaveLength(1);
 	const { messageId } = await client.messages.send({ to: anna, body: "Hello Anna" });
-	feed.nudge();
+	feed.pollNow();
 	await pass(0);
 	sandbox.message(messageId ?? "").delivered();
 	sandbox.faults.add({ operation: "conversations.get", times: 1, effect: { status: 401 } });
@@ -368,12 +368,12 @@ test("break and return end the loop without a timer left, return also in the mid
 	]);
 });
 
-test("nudge polls now", async () => {
+test("pollNow polls now", async () => {
 	const { agency, client, feed, delivered, lists, pass } = open();
 	agency.contact(anna).writes("Hello?");
 	await pass(0);
 	await client.messages.send({ to: anna, body: "Hello Anna" });
-	feed.nudge();
+	feed.pollNow();
 	await pass(0);
 	expect(delivered).toMatchObject([{ messages: [{ body: "Hello Anna" }] }]);
 	expect(lists).toHaveLength(2);

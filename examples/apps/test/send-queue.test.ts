@@ -71,7 +71,7 @@ test("over the page a double click is one text, and the page says what became of
 	const body = new URLSearchParams({ id, to: "+44 7700 900101", body: "<b>Hi</b>" });
 	const click = () => fetch(`${url}/notes`, { method: "POST", body, redirect: "manual" });
 	expect((await Promise.all([click(), click()])).map(({ status }) => status)).toEqual([303, 303]);
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(anna.inbox().map((entry) => entry.body)).toEqual(["<b>Hi</b>"]);
 	expect(await (await fetch(`${url}/notes/${id}`)).json()).toMatchObject({ state: "sent" });
 	expect(await (await fetch(url)).text()).toContain(
@@ -80,7 +80,7 @@ test("over the page a double click is one text, and the page says what became of
 	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 400 } });
 	const refused = { id: "refused", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hello" };
 	await sendNote(database, outbox, refused);
-	await outbox.drain();
+	await outbox.runOnce();
 	const reason = (await outbox.status("refused"))?.error?.message;
 	expect(await (await fetch(url)).text()).toContain(`Correct it, and enqueue it with a new id. ${reason}</li>`);
 	const wrong = await fetch(`${url}/notes`, {
@@ -107,7 +107,7 @@ test("the page takes a long text of emojis, and sends lines as they were written
 	};
 	const emojis = "😀".repeat(10_000);
 	expect([await write("emojis", emojis), await write("lines", "Friday\r\nor Sunday?")]).toEqual([303, 303]);
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(anna.inbox().map(({ body }) => body)).toEqual([emojis, "Friday\nor Sunday?"]);
 });
 

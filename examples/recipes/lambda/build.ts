@@ -5,7 +5,7 @@ import { build } from "esbuild";
  */
 export async function bundle(outdir: string): Promise<void> {
 	await build({
-		entryPoints: ["lambda/handler.ts", "lambda/drain.ts"],
+		entryPoints: ["lambda/handler.ts", "lambda/run-once.ts"],
 		outdir,
 		outExtension: { ".js": ".mjs" },
 		bundle: true,

@@ -65,13 +65,13 @@ test("a call ends before the function is cut off, and its repetition is the same
 	expect(anna.inbox().map((text) => text.body)).toEqual(["Hello"]);
 });
 
-test("a drain ends in time, and the next one sends the rest", async () => {
+test("a function that runs once ends in time, and the next one sends the rest", async () => {
 	const { sandbox, anna, env, agencyId } = await startService({ now: new Date() });
 	const { url, pool } = await createDatabase();
 	const outbox = createOutbox({ client: createClient({ ...sandbox.connection }), store: postgresStore(pool) });
 	await outbox.migrate();
 	for (const id of ["1", "2", "3"]) await outbox.enqueue({ id, agencyId, to: anna.phoneNumber, body: id });
-	const invoke = await startFunction("drain", { ...env, DATABASE_URL: url });
+	const invoke = await startFunction("run-once", { ...env, DATABASE_URL: url });
 	// Ten seconds to begin, on a busy machine too, and the first send takes longer than what is left.
 	sandbox.faults.add({ operation: "messages.send", effect: { latencyMs: 12_000 } });
 	expect(await invoke({}, 40_000)).toBeNull();
@@ -86,5 +86,5 @@ test("a drain ends in time, and the next one sends the rest", async () => {
 
 test("each bundle is one small file", () => {
 	expect(statSync(join(folder, "handler.mjs")).size).toBeLessThan(200_000);
-	expect(statSync(join(folder, "drain.mjs")).size).toBeLessThan(550_000);
+	expect(statSync(join(folder, "run-once.mjs")).size).toBeLessThan(550_000);
 });

@@ -31,17 +31,17 @@ async function main(): Promise<void> {
 	]);
 	exactly(sandboxEntry, ["bugFrom", "createSandbox", "sandboxFetch", "scenarioNames", ...scenarioNames]);
 	for (const name of scenarioNames) scenarios[name](createSandbox());
-	const http = nodeHttp({ maxSockets: 8, keepAliveMs: 1000 });
+	const transport = nodeHttp({ maxSockets: 8, keepAliveMs: 1000 });
 	for (const entryPoint of ["in process", "served", "nodeHttp"] as const) {
 		const sandbox = createSandbox({ scenario: "busy" });
 		const server = await serve(sandbox, { port: 0 });
 		const { baseUrl, apiKey } = server;
-		const served = entryPoint === "served" ? { baseUrl, apiKey } : { baseUrl, apiKey, http };
+		const served = entryPoint === "served" ? { baseUrl, apiKey } : { baseUrl, apiKey, transport };
 		const connection = entryPoint === "in process" ? sandbox.connection : served;
 		await exercise({ ...connection, controls: controlsOf(sandbox) }, (line) => console.log(`${line} (${entryPoint})`));
 		await server.close();
 	}
-	http.close();
+	transport.close();
 }
 
 main().catch((error: unknown) => {

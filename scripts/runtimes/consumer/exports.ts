@@ -17,7 +17,7 @@ const trials = {
 	operationIdFrom: async () =>
 		(await entry.operationIdFrom("crm", "note-4711")) === "16a7d330-d2cb-8a5e-9c2d-5be4e7084e57",
 	toE164: () => entry.toE164("0470 12 34 56") === "+32470123456",
-	sharedKey: async () => (await entry.sharedKey(() => "key")()) === "key",
+	cachedKey: async () => (await entry.cachedKey(() => "key")()) === "key",
 	PartnerAbortError: () => tags(new entry.PartnerAbortError("", {}), "PartnerAbortError"),
 	PartnerConfigurationError: () =>
 		tags(new entry.PartnerConfigurationError({ field: "", rule: "" }), "PartnerConfigurationError"),

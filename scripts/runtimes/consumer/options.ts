@@ -29,8 +29,8 @@ export async function tryOptions({ controls, baseUrl, apiKey, ...place }: Place,
 	const agents: string[] = [];
 	const sources: string[] = [];
 	const over: Fetch = place.fetch ?? ((url, init) => globalThis.fetch(url, init));
-	// Without `http`, which takes the place of `fetch`: entry-points.ts tries it.
-	const every: Every<Omit<ClientOptions, "http">> = {
+	// Without `transport`, which takes the place of `fetch`: entry-points.ts tries it.
+	const every: Every<Omit<ClientOptions, "transport">> = {
 		baseUrl,
 		apiKey: async () => apiKey,
 		async fetch(url, init) {
@@ -157,7 +157,7 @@ export async function tryOptions({ controls, baseUrl, apiKey, ...place }: Place,
 		break;
 	}
 	same("save", stored.get(agency.id)?.includes(phone), true);
-	await followed.forget(phone);
+	await followed.erase(phone);
 
 	attempts.length = 0;
 	same("operationId", (await agency.messages.send(message, call)).operationId, operationId);

@@ -41,7 +41,7 @@ export async function tryOutbox({ client, agency, store, controls }: Parts, phon
 		"a double click is one text that waits",
 		clicks.every(({ state }) => state === "waiting"),
 	);
-	await outbox.drain();
+	await outbox.runOnce();
 	const status = await outbox.status("note-1");
 	check("it is sent", status?.state === "sent" && status.attempts === 1 && status.messageId !== null);
 	const inbox = await controls.inbox(phone);

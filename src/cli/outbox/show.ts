@@ -45,7 +45,7 @@ export function checksOf({ at, workers, texts: states, due, oldestDueAt, pauses,
 					id: "workers",
 					state: due > 0 ? "fail" : "warn",
 					what: `No worker is running. ${seen}`,
-					remedy: "Start a process that calls outbox.work or outbox.drain.",
+					remedy: "Start a process that calls outbox.work or outbox.runOnce.",
 				};
 	const isLate = oldestDueAt !== null && now - oldestDueAt.getTime() > lateMs;
 	const since = oldestDueAt === null ? "" : `, the first since ${shown(oldestDueAt.getTime())}`;

@@ -78,6 +78,6 @@ function tablesOf({ texts, workers, stops, queues, agencies }: Names): Record<st
 		[agencies]:
 			"agency_id varchar(255) not null primary key, served_at bigint not null default 0, paused_until bigint not null default 0, failures bigint not null default 0, reason varchar(64), cause varchar(64), since bigint, suspended_since bigint, suspended_reason varchar(255), suspended_by varchar(255)",
 		[workers]:
-			"id varchar(64) not null primary key, version varchar(64) not null, is_drain bigint not null, started_at bigint not null, seen_at bigint not null",
+			"id varchar(64) not null primary key, version varchar(64) not null, runs_once bigint not null, started_at bigint not null, seen_at bigint not null",
 	};
 }

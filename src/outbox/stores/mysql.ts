@@ -218,11 +218,11 @@ const statements = ({ texts, stops, queues, agencies, workers }: Names): Stateme
 		wakeAgency: `update ${queues} set due_at = least(due_at, $1), revision = revision + 1
 			where (length($2) = 0 or agency_id = $2) and id > $3 and id <= $4`,
 
-		beat: `insert into ${workers} (id, version, is_drain, started_at, seen_at) values ($1, $2, $3, ${clock}, ${clock})
+		beat: `insert into ${workers} (id, version, runs_once, started_at, seen_at) values ($1, $2, $3, ${clock}, ${clock})
 			on duplicate key update seen_at = ${clock}`,
 		forgetSilent: `delete from ${workers} where id >= '' and seen_at < ${clock} - 86400000`,
 		leave: `delete from ${workers} where id = $1`,
-		workers: `select id, version, is_drain, ${clock} - started_at as age_ms, ${clock} - seen_at as silent_ms from ${workers}
+		workers: `select id, version, runs_once, ${clock} - started_at as age_ms, ${clock} - seen_at as silent_ms from ${workers}
 			order by seen_at desc limit 100`,
 		counts: countsOf({ texts, queues, agencies }, "force index (health)"),
 		list: (state) =>

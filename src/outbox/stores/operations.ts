@@ -61,8 +61,8 @@ export function createOperations(statements: Statements, { query, change, change
 					since: Number(suspended_since),
 				}),
 			),
-		async beat({ id, version, isDrain }) {
-			await query(statements.beat, [id, version, Number(isDrain)]);
+		async beat({ id, version, runsOnce }) {
+			await query(statements.beat, [id, version, Number(runsOnce)]);
 			if (begun.has(id)) return;
 			begun.add(id);
 			await change(statements.forgetSilent, []);
@@ -72,10 +72,10 @@ export function createOperations(statements: Statements, { query, change, change
 			await change(statements.leave, [id]);
 		},
 		workers: async () =>
-			(await query(statements.workers, [])).map(({ id, version, is_drain, age_ms, silent_ms }) => ({
+			(await query(statements.workers, [])).map(({ id, version, runs_once, age_ms, silent_ms }) => ({
 				id: String(id),
 				version: String(version),
-				isDrain: Number(is_drain) === 1,
+				runsOnce: Number(runs_once) === 1,
 				ageMs: Number(age_ms),
 				silentMs: Number(silent_ms),
 			})),

@@ -131,7 +131,7 @@ export async function migratePostgres(query: Query, names: Names): Promise<void>
 	);
 	await create(
 		workers,
-		`create table if not exists ${workers} (id text primary key, version text not null, is_drain bigint not null,
+		`create table if not exists ${workers} (id text primary key, version text not null, runs_once bigint not null,
 			started_at bigint not null, seen_at bigint not null)`,
 	);
 	const builds = [

@@ -192,11 +192,11 @@ const statements = ({ texts, stops, queues, agencies, workers }: Names): Stateme
 	wakeAgency: `update ${queues} set due_at = min(due_at, $1), revision = revision + 1
 		where ($2 = '' or agency_id = $2) and id > $3 and id <= $4 returning 1 as one`,
 
-	beat: `insert into ${workers} (id, version, is_drain, started_at, seen_at) values ($1, $2, $3, ${clock}, ${clock})
+	beat: `insert into ${workers} (id, version, runs_once, started_at, seen_at) values ($1, $2, $3, ${clock}, ${clock})
 		on conflict (id) do update set seen_at = ${clock}`,
 	forgetSilent: `delete from ${workers} where seen_at < ${clock} - 86400000 returning 1 as one`,
 	leave: `delete from ${workers} where id = $1 returning 1 as one`,
-	workers: `select id, version, is_drain, ${clock} - started_at as age_ms, ${clock} - seen_at as silent_ms from ${workers}
+	workers: `select id, version, runs_once, ${clock} - started_at as age_ms, ${clock} - seen_at as silent_ms from ${workers}
 		order by seen_at desc limit 100`,
 	counts: countsOf({ texts, queues, agencies }),
 	list: (state) =>

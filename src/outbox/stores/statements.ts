@@ -211,7 +211,7 @@ export interface Statements {
 	/** now, agency, the ids that the queues lie between */
 	wakeAgency: string;
 
-	/** id, version, whether it drains */
+	/** id, version, whether it calls `runOnce` */
 	beat: string;
 	forgetSilent: string;
 	/** id */

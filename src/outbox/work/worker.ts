@@ -23,7 +23,7 @@ export interface Work {
 /** A loop over what is due. */
 export interface Loop {
 	/** Checks again at once: something was stored. */
-	nudge: () => void;
+	claimNow: () => void;
 	/** Works through all queues that are due; with `forever` until the signal aborts. Steps under way end first. */
 	run: (forever: boolean, signal?: AbortSignal) => Promise<void>;
 }
@@ -65,13 +65,13 @@ export function createLoop({ store, step, now, concurrency, leaseMs, awaken, sus
 	const { each, half, alone } = sharesOf(concurrency);
 	/** Those that could not be released, because the database was away. Until they end, no other worker gets their queues. */
 	const kept = new Set<Lease>();
-	/** Under this name all calls of `drain` give a sign of life. Made late, because a worker of Cloudflare has no chance at its start. */
-	let drainId: string | undefined;
+	/** Under this name all calls of `runOnce` give a sign of life. Made late, because a worker of Cloudflare has no chance at its start. */
+	let onceId: string | undefined;
 	/** How many times in a row a queue came back as due although no text of it has changed its state. */
 	const idle = new Map<number, number>();
-	const nudges = new Set<() => void>();
-	const nudge = (): void => {
-		for (const tell of nudges) tell();
+	const claimers = new Set<() => void>();
+	const claimNow = (): void => {
+		for (const tell of claimers) tell();
 	};
 
 	/**
@@ -97,8 +97,8 @@ export function createLoop({ store, step, now, concurrency, leaseMs, awaken, sus
 		let restedAt = performance.now();
 		let seenAt = Number.NEGATIVE_INFINITY;
 		let probedAt = Number.NEGATIVE_INFINITY;
-		if (!forever) drainId ??= crypto.randomUUID();
-		const id = (forever ? undefined : drainId) ?? crypto.randomUUID();
+		if (!forever) onceId ??= crypto.randomUUID();
+		const id = (forever ? undefined : onceId) ?? crypto.randomUUID();
 		let failure: { error: unknown } | undefined;
 		/** Something may be due that the last claim has not seen. */
 		let hasNews = true;
@@ -238,7 +238,7 @@ export function createLoop({ store, step, now, concurrency, leaseMs, awaken, sus
 		}, leaseMs / 3);
 		// The loop itself keeps the process alive.
 		Object(renewing).unref?.();
-		nudges.add(tell);
+		claimers.add(tell);
 		try {
 			await releaseKept();
 			while (!signal?.aborted && !failure) {
@@ -256,7 +256,7 @@ export function createLoop({ store, step, now, concurrency, leaseMs, awaken, sus
 				}
 				last = at;
 				if (performance.now() - seenAt >= beatMs) {
-					await store.beat({ id, version, isDrain: !forever });
+					await store.beat({ id, version, runsOnce: !forever });
 					seenAt = performance.now();
 				}
 				await awaken();
@@ -271,7 +271,7 @@ export function createLoop({ store, step, now, concurrency, leaseMs, awaken, sus
 				if (emptyAt !== undefined) await sleep(gapMs - (performance.now() - emptyAt), [signal]);
 			}
 		} finally {
-			nudges.delete(tell);
+			claimers.delete(tell);
 			await Promise.all([...running.values()].map(({ ended }) => ended));
 			clearInterval(renewing);
 			await releaseKept().catch(() => {});
@@ -281,14 +281,14 @@ export function createLoop({ store, step, now, concurrency, leaseMs, awaken, sus
 		if (failure) throw failure.error;
 	}
 
-	return { run, nudge };
+	return { run, claimNow };
 }
 
 /** Works until the signal aborts, and checks at once what a job of the engine tells of. */
 export async function workWith(engine: OutboxEngine, loop: Loop, signal: AbortSignal | undefined): Promise<void> {
 	await engine.start(signal);
 	if (signal?.aborted) return;
-	const stop = await engine.work(loop.nudge);
+	const stop = await engine.work(loop.claimNow);
 	try {
 		await loop.run(true, signal);
 	} finally {

@@ -34,7 +34,7 @@ export async function write(
 	if (isNewState) await context.onChange(saved);
 	// Those whose turn has not come too, so that their status says so.
 	if (facts) await endUnsent(context, await store.open(next, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER));
-	if (next.progress.forget && !isUnfinished(next.state)) await store.erase({ id: next.id });
+	if (next.progress.erase && !isUnfinished(next.state)) await store.erase({ id: next.id });
 	return saved;
 }
 

@@ -74,7 +74,7 @@ describe("five nights in which nothing is sent", () => {
 			Response.json({ _tag: "PartnerUnauthorized", message: "No." }, { status: 401 });
 		const { outbox, enqueue } = createOffice(store, {}, refused);
 		await enqueue("note-1");
-		await outbox.drain();
+		await outbox.runOnce();
 		const { code, out } = await run(place, "explain", "note-1");
 		expect([code, inWords(out)]).toEqual([
 			0,
@@ -89,7 +89,7 @@ describe("five nights in which nothing is sent", () => {
 		const { agency, outbox, enqueue } = createOffice(store);
 		await outbox.suspend({ agencyId: agency.id, reason: "Wrong price in the campaign", by: "Ann" });
 		await enqueue("note-1");
-		await outbox.drain();
+		await outbox.runOnce();
 		const { code, out } = await run(place, "explain", "note-1");
 		expect([code, inWords(out)]).toEqual([
 			0,
@@ -103,7 +103,7 @@ describe("five nights in which nothing is sent", () => {
 		const at = (add: number) => `${String((hour + add) % 24).padStart(2, "0")}:00`;
 		const { outbox, enqueue } = createOffice(store, { quietHours: { from: at(23), to: at(3), timeZone: "UTC" } });
 		await enqueue("note-1");
-		await outbox.drain();
+		await outbox.runOnce();
 		const { code, out } = await run(place, "explain", "note-1");
 		expect([code, inWords(out)]).toEqual([0, expect.stringContaining("Waits for the end of the quiet hours, at ")]);
 	});
@@ -114,7 +114,7 @@ describe("five nights in which nothing is sent", () => {
 		agency.consent.set({ unapprovedTemplates: ["consent"] });
 		sandbox.clock.advance({ hours: 25 });
 		await enqueue("note-1");
-		await outbox.drain();
+		await outbox.runOnce();
 		const { code, out } = await run(place, "explain", "note-1");
 		expect([code, inWords(out)]).toEqual([0, expect.stringContaining("its template is not approved")]);
 		const health = await run(place, "health");
@@ -133,7 +133,7 @@ describe("five nights in which nothing is sent", () => {
 		};
 		const { agency, outbox, enqueue } = createOffice(store, { beforeSend });
 		await enqueue("note-1");
-		await outbox.drain();
+		await outbox.runOnce();
 		const { code, out } = await run(place, "health");
 		expect([code, inWords(out)]).toEqual([
 			1,
@@ -176,7 +176,7 @@ async function operate(place: Place, store: OutboxStore): Promise<void> {
 		{ suspended: true, agencyId: agency.id, by: "Ann" },
 		"",
 	]);
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(anna.inbox()).toEqual([]);
 	const health = await run(place, "health", "--json");
 	expect(JSON.parse(health.out)).toMatchObject({
@@ -185,7 +185,7 @@ async function operate(place: Place, store: OutboxStore): Promise<void> {
 	});
 	const resumed = await run(place, "resume", "--agency", agency.id, "--yes");
 	expect([resumed.code, resumed.err]).toEqual([0, ""]);
-	await outbox.drain();
+	await outbox.runOnce();
 	expect(anna.inbox().map(({ body }) => body)).toEqual(["Secret words"]);
 	const row = await store.find("note-1");
 	if (row) await store.save({ ...row, state: "unknown", nextAt: null });

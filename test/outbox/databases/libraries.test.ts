@@ -68,7 +68,7 @@ describe.each(libraries)("%s", (_, open) => {
 		expect(await store.find("a")).toEqual(stored);
 
 		// The library is the store's database too.
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(anna.inbox().map((message) => message.body)).toEqual([body]);
 		// A worker that read an older row changes nothing.
 		expect(stored && (await store.save({ ...stored, state: "refused" }))).toBe(false);
@@ -85,7 +85,7 @@ describe.each(libraries)("%s", (_, open) => {
 		expect(await outbox.settled()).toEqual([]);
 		await outbox.enqueue({ ...note, id: "c", priority: 3, notBefore: new Date(Date.now() + 900_000_000) });
 		expect(await outbox.cancelAll({ to: note.to })).toEqual({ cancelled: ["c"], tooLate: [] });
-		await outbox.forget({ to: note.to });
+		await outbox.erase({ to: note.to });
 		expect(await store.find("a")).toMatchObject({ to: "", body: "" });
 	});
 

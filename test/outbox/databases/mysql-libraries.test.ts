@@ -63,7 +63,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 			expect(await store.find("a")).toEqual(stored);
 
 			// The library is the store's database too.
-			await outbox.drain();
+			await outbox.runOnce();
 			expect(anna.inbox().map((message) => message.body)).toEqual([body]);
 			// A worker that read an older row changes nothing.
 			expect(stored && (await store.save({ ...stored, state: "refused" }))).toBe(false);
@@ -81,7 +81,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 			const later = { ...note, id: "c", priority: 3, notBefore: new Date(Date.now() + 900_000_000) };
 			await (nested ?? transaction)(async (tx) => void (await outbox.enqueue(later, { tx })));
 			expect(await outbox.cancelAll({ to: note.to })).toEqual({ cancelled: ["c"], tooLate: [] });
-			await outbox.forget({ to: note.to });
+			await outbox.erase({ to: note.to });
 			expect(await store.find("a")).toMatchObject({ to: "", body: "" });
 			expect(await outbox.purge({ before: new Date(Date.now() + 900_000_000) })).toBe(0);
 		});

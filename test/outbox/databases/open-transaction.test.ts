@@ -61,7 +61,7 @@ test.each([
 ])("what needs the tables before migrate names it on %s", async (_, openStore) => {
 	const { sandbox, text } = open();
 	const outbox = createOutbox({ client: createClient({ ...sandbox.connection }), store: await openStore() });
-	for (const act of [() => outbox.enqueue({ ...text, id: "a" }), () => outbox.drain(), () => outbox.work()])
+	for (const act of [() => outbox.enqueue({ ...text, id: "a" }), () => outbox.runOnce(), () => outbox.work()])
 		await expect(act()).rejects.toThrow("call outbox.migrate() first");
 	await outbox.migrate();
 	await outbox.enqueue({ ...text, id: "a" });

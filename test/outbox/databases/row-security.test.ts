@@ -48,7 +48,7 @@ const refusal = (field: string, role: string) => ({
 	message: expect.stringMatching(new RegExp(`outbox_text.* ${role}\\b.*alter table .*row level security`)),
 });
 
-test("a role to which rows are hidden stores nothing, and its worker and its drain end with what mends it", async () => {
+test("a role to which rows are hidden stores nothing, and its worker and runOnce end with what mends it", async () => {
 	const { owner, roleOf, hide, text, stored } = await open();
 	const [app, worker] = [await roleOf("app"), await roleOf("worker")];
 	await hide();
@@ -72,7 +72,7 @@ test("a role to which rows are hidden stores nothing, and its worker and its dra
 	tx.release();
 	await expect(app.outbox.enqueue({ ...text, id: "a" })).rejects.toMatchObject(refusal("pool", app.role));
 	await expect(app.outbox.enqueueMany([{ ...text, id: "b" }])).rejects.toMatchObject(refusal("pool", app.role));
-	await expect(worker.outbox.drain()).rejects.toMatchObject(refusal("pool", worker.role));
+	await expect(worker.outbox.runOnce()).rejects.toMatchObject(refusal("pool", worker.role));
 	await expect(worker.outbox.work()).rejects.toMatchObject(refusal("pool", worker.role));
 	await expect(worker.outbox.migrate()).rejects.toMatchObject(refusal("pool", worker.role));
 	expect(await stored()).toEqual([]);
@@ -82,7 +82,7 @@ test("a role to which rows are hidden stores nothing, and its worker and its dra
 	const [, mend = ""] = /Run: (.*?); or/.exec(String(message)) ?? [];
 	await owner.query(mend);
 	expect((await app.outbox.enqueue({ ...text, id: "a" })).state).toBe("waiting");
-	await worker.outbox.drain();
+	await worker.outbox.runOnce();
 	expect((await stored()).map(({ id }) => id)).toEqual(["a"]);
 	expect((await app.outbox.status("a"))?.state).toBe("held");
 });
@@ -111,7 +111,7 @@ test("no request begins once a stop may be hidden, until the worker ends", async
 	await hide("outbox_text_stop");
 	const begin = { unlessStopped: true, lease, leaseMs: 60_000 };
 	expect(await store.save({ ...row, state: "sending" }, begin)).toBe(false);
-	await expect(store.beat({ id: "a", version: "1.0.0", isDrain: false })).rejects.toMatchObject({
+	await expect(store.beat({ id: "a", version: "1.0.0", runsOnce: false })).rejects.toMatchObject({
 		_tag: "PartnerInvalidInput",
 		field: "pool",
 	});
@@ -128,7 +128,7 @@ test("nobody is told that a text is not there, or was erased, by a role to which
 		() => outbox.explain("a"),
 		() => outbox.cancel("a"),
 		() => outbox.cancelAll({ to }),
-		() => outbox.forget({ to }),
+		() => outbox.erase({ to }),
 		() => outbox.optOut({ to }),
 		() => outbox.suspend({ reason: "Stop" }),
 		() => outbox.resume(),
@@ -176,14 +176,14 @@ test("the owner sees all rows, unless row level security is forced", async () =>
 	await outbox.migrate();
 	await outbox.enqueue({ ...text, id: "a" });
 	await owner.query("alter table outbox_text_queues force row level security");
-	const calls = [() => outbox.migrate(), () => outbox.enqueue({ ...text, id: "b" }), () => outbox.drain()];
+	const calls = [() => outbox.migrate(), () => outbox.enqueue({ ...text, id: "b" }), () => outbox.runOnce()];
 	for (const call of calls) await expect(call()).rejects.toMatchObject(refusal("pool", role));
 	const refused: unknown = await outbox.migrate().catch((error: unknown) => error);
 	const { message } = Object(refused);
 	const [, mend = ""] = /Run: (.*?); or/.exec(String(message)) ?? [];
 	expect(mend).toBe("alter table outbox_text_queues no force row level security");
 	await pool.query(mend);
-	await outbox.drain();
+	await outbox.runOnce();
 	expect((await outbox.status("a"))?.state).toBe("held");
 });
 
@@ -203,7 +203,7 @@ test("row_security = off is refused by name, instead of by the database's error"
 	} finally {
 		tx.release();
 	}
-	const calls = [() => outbox.enqueue({ ...text, id: "a" }), () => outbox.drain(), () => outbox.status("a")];
+	const calls = [() => outbox.enqueue({ ...text, id: "a" }), () => outbox.runOnce(), () => outbox.status("a")];
 	for (const call of calls) await expect(call()).rejects.toMatchObject(refusal("pool", role));
 	expect(await stored()).toEqual([]);
 });

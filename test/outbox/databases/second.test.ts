@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 const start = useWorkers();
 
-test.each(["libsql", "postgres"] as const)("two processes on %s work at once, beside drains", async (database) => {
+test.each(["libsql", "postgres"] as const)("two processes on %s work at once, beside runOnce", async (database) => {
 	const sandbox = createSandbox({ now: new Date() });
 	const anna = sandbox.agency().contact("+447700900101");
 	anna.writes("Hello");
@@ -44,7 +44,7 @@ test.each(["libsql", "postgres"] as const)("two processes on %s work at once, be
 	for (const id of ids) {
 		await outbox.enqueue({ id, ...text, body: `Text ${id}` });
 		if (id === "10") workers[0]?.kill("SIGKILL");
-		if (Number(id) % 5 === 0) await outbox.drain();
+		if (Number(id) % 5 === 0) await outbox.runOnce();
 	}
 	await expect.poll(async () => (await outbox.status("19"))?.state).toBe("sent");
 	expect(anna.inbox().map(({ body }) => body)).toEqual(ids.map((id) => `Text ${id}`));

@@ -290,7 +290,7 @@ export class World {
 		worker.memory = "";
 		const outbox = this.#outbox(worker);
 		const rested = this.#rested();
-		outbox.drain({ signal: this.#stop.signal }).then(
+		outbox.runOnce({ signal: this.#stop.signal }).then(
 			() => this.#finish(worker),
 			(error: unknown) => this.#finish(worker, error),
 		);

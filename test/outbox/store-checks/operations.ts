@@ -180,14 +180,14 @@ export const operationChecks: Check[] = [
 		async run(given) {
 			const store = await given();
 			equal("workers of a new store", await store.workers(), []);
-			await store.beat({ id: "a", version: "1.2.3", isDrain: false });
-			await store.beat({ id: "b", version: "1.2.3", isDrain: true });
+			await store.beat({ id: "a", version: "1.2.3", runsOnce: false });
+			await store.beat({ id: "b", version: "1.2.3", runsOnce: true });
 			await new Promise((resolve) => setTimeout(resolve, 20));
-			await store.beat({ id: "a", version: "1.2.3", isDrain: false });
+			await store.beat({ id: "a", version: "1.2.3", runsOnce: false });
 			const found = await store.workers();
 			const [a, b] = ["a", "b"].map((id) => found.find((worker) => worker.id === id));
-			like("the worker a", a, { id: "a", version: "1.2.3", isDrain: false });
-			like("the worker b", b, { id: "b", version: "1.2.3", isDrain: true });
+			like("the worker a", a, { id: "a", version: "1.2.3", runsOnce: false });
+			like("the worker b", b, { id: "b", version: "1.2.3", runsOnce: true });
 			equal("whether a is older than its last sign", Number(a?.ageMs) > Number(a?.silentMs), true);
 			equal("whether b has been silent for longer", Number(b?.silentMs) > Number(a?.silentMs), true);
 			await store.leave("a");

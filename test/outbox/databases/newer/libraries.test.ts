@@ -35,7 +35,7 @@ describe.each(sqliteLibraries)("%s", (_, open) => {
 		).rejects.toThrow("thought better");
 		expect(await store.find("b")).toBeUndefined();
 		expect(await store.find("a")).toEqual(stored);
-		await outbox.drain();
+		await outbox.runOnce();
 		expect(anna.inbox().map(({ body }) => body)).toEqual([note.body]);
 		// A worker that read an older row changes nothing.
 		expect(stored && (await store.save({ ...stored, state: "refused" }))).toBe(false);

@@ -34,7 +34,7 @@ test("typeorm-transactional takes no statement of the store into its transaction
 	await expect(
 		failing(async () => {
 			await outbox.enqueue({ ...note, id: "alone" });
-			await outbox.drain();
+			await outbox.runOnce();
 		}),
 	).rejects.toThrow(thought.message);
 	// What was sent is known, although the transaction around it was rolled back.

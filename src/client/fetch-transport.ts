@@ -1,13 +1,13 @@
 import { onAbort, untilAborted } from "../shared/signals.ts";
 import { ignoreErrors } from "./attempt-event.ts";
 import {
-	type Exchange,
-	type ExchangeControl,
-	ExchangeError,
-	type ExchangeHead,
-	type ExchangeHeaders,
 	noResponse,
-} from "./exchange.ts";
+	type Transport,
+	type TransportControl,
+	TransportError,
+	type TransportHead,
+	type TransportHeaders,
+} from "./transport.ts";
 
 /** What a `fetch` is called with. */
 export interface FetchInit {
@@ -44,12 +44,12 @@ export interface FetchResponse {
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 
 /**
- * The exchange over `fetch`.
+ * The transport over `fetch`.
  *
  * @param given looked up as `globalThis.fetch` at each request when undefined, so that mocks and instrumentation that
  * are installed later work
  */
-export function createFetchExchange(given: Fetch | undefined): Exchange {
+export function createFetchTransport(given: Fetch | undefined): Transport {
 	watchConnections();
 	// Checked at the first read, because touching `Request` loads all of Node's fetch.
 	let canSkipCache: boolean | undefined;
@@ -61,8 +61,8 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 		if (noStore) init.headers["cache-control"] ??= "no-cache";
 		const connection = once && !given ? freshConnection() : undefined;
 		const fetch: Fetch | undefined = given ?? globalThis.fetch;
-		let head: ExchangeHead | undefined;
-		let failure: ExchangeError;
+		let head: TransportHead | undefined;
+		let failure: TransportError;
 		const send: Send = { url, check, signal, isUnsent: false };
 		try {
 			// The test environments of jsdom have none.
@@ -77,7 +77,7 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 				throw isGiven ? new TypeError("no usable response") : noResponse();
 			}
 			const { status } = response;
-			const received = response.headers as ExchangeHeaders;
+			const received = response.headers as TransportHeaders;
 			head = { status, headers: received };
 			// The body of a redirect says nothing.
 			if (status >= 300 && status < 400) {
@@ -87,7 +87,7 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 			return { status, headers: received, text: await read(response, { maxBytes, signal }) };
 		} catch (fault) {
 			const isUnsent = send.isUnsent || isFailedConnect(fault);
-			failure = new ExchangeError(fault, { head, connected: isUnsent ? false : undefined });
+			failure = new TransportError(fault, { head, connected: isUnsent ? false : undefined });
 		} finally {
 			untaken.delete(send);
 			connection?.client?.close();
@@ -112,7 +112,7 @@ function freshConnection(): { keepalive: false; client?: { close: () => void } |
 let failedConnects: WeakSet<object> | undefined;
 
 /** A send on its way to the network. */
-interface Send extends Pick<ExchangeControl, "check" | "signal"> {
+interface Send extends Pick<TransportControl, "check" | "signal"> {
 	readonly url: string;
 	/** Whether the check found that its time is up before anything was written. */
 	isUnsent: boolean;
@@ -187,7 +187,7 @@ function supportsCache(): boolean {
 /** Reads the whole body; resolves with undefined when it exceeds the limit. */
 async function read(
 	response: FetchResponse,
-	control: Pick<ExchangeControl, "maxBytes" | "signal">,
+	control: Pick<TransportControl, "maxBytes" | "signal">,
 ): Promise<string | undefined> {
 	const { maxBytes, signal } = control;
 	const { headers } = response;

@@ -7,18 +7,18 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { brotliCompressSync, createGzip, deflateSync, gzipSync } from "node:zlib";
 import type {
-	Exchange,
-	ExchangeAnswer,
-	ExchangeControl,
-	ExchangeFault,
-	ExchangeRequest,
+	Transport,
+	TransportAnswer,
+	TransportControl,
+	TransportFault,
+	TransportRequest,
 } from "messaging-conversations";
 import { createClient, PartnerConfigurationError } from "messaging-conversations";
 import { nodeHttp } from "messaging-conversations/node";
 import { HttpResponse, http as mock } from "msw";
 import { setupServer } from "msw/node";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { controlOf, nodeExchange } from "../adapters.ts";
+import { controlOf, nodeTransport } from "../adapters.ts";
 import { clientOf, failure, wrong } from "../calls.ts";
 import { agencyId, apiKey, me, phone, sentNow, text } from "../canned.ts";
 import { certificate, privateKey } from "../certificate.ts";
@@ -37,32 +37,32 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
 	return Buffer.concat(chunks);
 }
 
-/** One exchange, without a client round it. */
-function exchanged(
-	exchange: Exchange,
+/** One transport, without a client round it. */
+function transportd(
+	transport: Transport,
 	url: string,
-	request: Partial<ExchangeRequest> = {},
-	control: ExchangeControl = controlOf(10 * 1024 * 1024),
-): Promise<ExchangeAnswer> {
-	return exchange(
+	request: Partial<TransportRequest> = {},
+	control: TransportControl = controlOf(10 * 1024 * 1024),
+): Promise<TransportAnswer> {
+	return transport(
 		{ method: "GET", url, headers: {}, body: undefined, noStore: false, once: false, ...request },
 		control,
 	);
 }
 
-const textOf = async (...given: Parameters<typeof exchanged>) => (await exchanged(...given)).text;
+const textOf = async (...given: Parameters<typeof transportd>) => (await transportd(...given)).text;
 
-/** What an exchange rejects with: the fault, and what it knows. */
-const rejection = (...given: Parameters<typeof exchanged>): Promise<ExchangeFault> =>
-	exchanged(...given).then(
+/** What a transport rejects with: the fault, and what it knows. */
+const rejection = (...given: Parameters<typeof transportd>): Promise<TransportFault> =>
+	transportd(...given).then(
 		() => expect.unreachable("it should have failed"),
-		(error: ExchangeFault) => error,
+		(error: TransportFault) => error,
 	);
 
-const fault = async (...given: Parameters<typeof exchanged>) => (await rejection(...given)).fault;
+const fault = async (...given: Parameters<typeof transportd>) => (await rejection(...given)).fault;
 
-const clientAt = (url: string, exchange: Exchange, options = {}) =>
-	clientOf({ baseUrl: url }, { http: exchange, retry: false, ...options });
+const clientAt = (url: string, transport: Transport, options = {}) =>
+	clientOf({ baseUrl: url }, { transport, retry: false, ...options });
 
 const hello = { to: phone, body: text };
 
@@ -75,7 +75,7 @@ test("a send goes out once, whole, with its length and the headers given", async
 		const json = JSON.stringify(sentNow);
 		socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${json.length}\r\n\r\n${json}`);
 	});
-	const { send } = clientAt(`${url}/api/v1`, nodeExchange()).agency(agencyId).messages;
+	const { send } = clientAt(`${url}/api/v1`, nodeTransport()).agency(agencyId).messages;
 	await send({ to: phone, body: "é", operationId: "one" });
 	expect(wire).toHaveLength(1);
 	const [head = "", body = ""] = wire[0]?.split("\r\n\r\n") ?? [];
@@ -99,13 +99,13 @@ test("a number in a path and a query stay escaped, and IPv6 is reached", async (
 	await new Promise<void>((resolve) => server.listen(0, "::1", resolve));
 	onTestFinished(() => void server.close().closeAllConnections());
 	const { port } = server.address() as AddressInfo;
-	expect(await textOf(nodeExchange(), `http://[::1]:${port}/a/%2B32?b=c%20d`)).toBe("/a/%2B32?b=c%20d");
+	expect(await textOf(nodeTransport(), `http://[::1]:${port}/a/%2B32?b=c%20d`)).toBe("/a/%2B32?b=c%20d");
 });
 
 test("a read that no cache may answer says so, and a given header replaces a default", async () => {
 	const { url } = await serve((request, answer) => answer.end(JSON.stringify(request.headers)));
-	const exchange = nodeExchange();
-	const seen = async (request: Partial<ExchangeRequest>) => JSON.parse(String(await textOf(exchange, url, request)));
+	const transport = nodeTransport();
+	const seen = async (request: Partial<TransportRequest>) => JSON.parse(String(await textOf(transport, url, request)));
 	expect(await seen({ noStore: true })).toMatchObject({ "cache-control": "no-cache" });
 	expect(await seen({ noStore: false, once: false })).not.toHaveProperty("cache-control");
 	const headers = { "accept-encoding": "identity" };
@@ -160,20 +160,20 @@ test("options that are malformed are refused, and named", () => {
 
 test("calls one after another share a connection, small bodies and large, read or too large", async () => {
 	const { url, sockets } = await serve((request, answer) => answer.end(request.url === "/big" ? big : "{}"));
-	const exchange = nodeExchange();
+	const transport = nodeTransport();
 	for (let round = 0; round < 10; round++) {
-		expect(await textOf(exchange, url)).toBe("{}");
-		expect(await textOf(exchange, `${url}/big`)).toBe(big);
+		expect(await textOf(transport, url)).toBe("{}");
+		expect(await textOf(transport, `${url}/big`)).toBe(big);
 	}
 	expect(sockets).toHaveLength(1);
-	expect(await textOf(exchange, `${url}/big`, {}, controlOf(1000))).toBeUndefined();
-	expect(await textOf(exchange, url)).toBe("{}");
+	expect(await textOf(transport, `${url}/big`, {}, controlOf(1000))).toBeUndefined();
+	expect(await textOf(transport, url)).toBe("{}");
 	expect(sockets).toHaveLength(2);
 });
 
 test("maxSockets bounds the connections, and a call that is aborted while it waits makes way", async () => {
 	const { url, sockets } = await serve((_, answer) => void setTimeout(() => answer.end(JSON.stringify(me)), 20));
-	const client = clientAt(url, nodeExchange({ maxSockets: 2 }));
+	const client = clientAt(url, nodeTransport({ maxSockets: 2 }));
 	const controller = new AbortController();
 	const calls = Array.from({ length: 6 }, () => client.me.get());
 	const waiting = failure(() => client.me.get({ signal: controller.signal }));
@@ -185,13 +185,13 @@ test("maxSockets bounds the connections, and a call that is aborted while it wai
 
 test("close ends idle connections, and those in use", async () => {
 	const { url, open } = await serve((request, answer) => request.url === "/" && answer.end("{}"));
-	const exchange = nodeExchange();
-	await exchanged(exchange, url);
-	const hanging = fault(exchange, `${url}/hang`);
+	const transport = nodeTransport();
+	await transportd(transport, url);
+	const hanging = fault(transport, `${url}/hang`);
 	await eventually(() => expect(open()).toBe(1));
-	await exchanged(exchange, url);
+	await transportd(transport, url);
 	expect(open()).toBe(2);
-	exchange.close();
+	transport.close();
 	expect(await hanging).toMatchObject({ code: "ERR_EXCHANGE_CLOSED" });
 	await eventually(() => expect(open()).toBe(0));
 });
@@ -204,11 +204,11 @@ test("a connection that went stale is a reset, which the client retries on a new
 		const json = JSON.stringify(me);
 		return socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${json.length}\r\n\r\n${json}`);
 	});
-	const exchange = nodeExchange();
-	await exchanged(exchange, url);
-	expect(await fault(exchange, url)).toMatchObject({ code: "ECONNRESET" });
-	await exchanged(exchange, url);
-	const { response } = await clientAt(url, exchange, { retry: { baseDelayMs: 1 } })
+	const transport = nodeTransport();
+	await transportd(transport, url);
+	expect(await fault(transport, url)).toMatchObject({ code: "ECONNRESET" });
+	await transportd(transport, url);
+	const { response } = await clientAt(url, transport, { retry: { baseDelayMs: 1 } })
 		.me.get()
 		.withResponse();
 	expect(response.attempts).toBe(2);
@@ -221,7 +221,7 @@ test("a redirect is returned and not followed", async () => {
 		paths.push(request.url);
 		answer.writeHead(307, { location: "/landing" }).end();
 	});
-	const { status, headers } = await exchanged(nodeExchange(), url, { method: "POST", body: "x" });
+	const { status, headers } = await transportd(nodeTransport(), url, { method: "POST", body: "x" });
 	expect([status, headers.get("location")]).toEqual([307, "/landing"]);
 	expect(paths).toEqual(["/"]);
 });
@@ -243,8 +243,8 @@ const packed: [string, Buffer][] = [
 
 test.for(packed)("a body coded as %s is decoded", async ([coding, bytes]) => {
 	const { url, sockets } = await serve((_, answer) => answer.writeHead(200, { "content-encoding": coding }).end(bytes));
-	const exchange = nodeExchange();
-	for (let round = 0; round < 3; round++) expect(await textOf(exchange, url)).toBe(big);
+	const transport = nodeTransport();
+	for (let round = 0; round < 3; round++) expect(await textOf(transport, url)).toBe(big);
 	expect(sockets).toHaveLength(1);
 });
 
@@ -252,7 +252,7 @@ test.for(["identity", "zstd", "gzip, zstd", Array(6).fill("gzip").join(", ")])(
 	"a body coded as %s is not decoded",
 	async (coding) => {
 		const { url } = await serve((_, answer) => answer.writeHead(200, { "content-encoding": coding }).end("as it is"));
-		expect(await textOf(nodeExchange(), url)).toBe("as it is");
+		expect(await textOf(nodeTransport(), url)).toBe("as it is");
 	},
 );
 
@@ -261,10 +261,10 @@ test("a compressed body that is cut gives what there is of it, and one that is g
 		const bytes = request.url === "/cut" ? gzipSync(big).subarray(0, 2000) : Buffer.from("not gzip at all");
 		answer.writeHead(200, { "content-encoding": "gzip" }).end(bytes);
 	});
-	const exchange = nodeExchange();
-	const cut = String(await textOf(exchange, `${url}/cut`));
+	const transport = nodeTransport();
+	const cut = String(await textOf(transport, `${url}/cut`));
 	expect([cut.length < big.length, big.startsWith(cut.slice(0, 100))]).toEqual([true, true]);
-	expect(await fault(exchange, `${url}/garbage`)).toMatchObject({ code: "Z_DATA_ERROR" });
+	expect(await fault(transport, `${url}/garbage`)).toMatchObject({ code: "Z_DATA_ERROR" });
 });
 
 test("a letter that two chunks share, and a byte order mark, are read as in fetch", async () => {
@@ -273,7 +273,7 @@ test("a letter that two chunks share, and a byte order mark, are read as in fetc
 		answer.write(bytes.subarray(0, 5));
 		setTimeout(() => answer.end(bytes.subarray(5)), 20);
 	});
-	expect(await textOf(nodeExchange(), url)).toBe('"é😀"');
+	expect(await textOf(nodeTransport(), url)).toBe('"é😀"');
 });
 
 test.for([
@@ -285,9 +285,9 @@ test.for([
 	const { url, sockets } = await serve((_, answer) =>
 		answer.writeHead(Number(status), { "content-encoding": "gzip" }).end(),
 	);
-	const exchange = nodeExchange();
+	const transport = nodeTransport();
 	for (let round = 0; round < 2; round++) {
-		expect(await exchanged(exchange, url)).toMatchObject({ status, text: "" });
+		expect(await transportd(transport, url)).toMatchObject({ status, text: "" });
 	}
 	expect(sockets).toHaveLength(1);
 });
@@ -306,7 +306,7 @@ test("a bomb is stopped at the limit, and its connection closed", async () => {
 		};
 		more();
 	});
-	const error = await failure(() => clientAt(url, nodeExchange()).me.get());
+	const error = await failure(() => clientAt(url, nodeTransport()).me.get());
 	expect(error).toMatchObject({ _tag: "PartnerUnexpectedResponse", attempts: 1, status: 200 });
 	await eventually(() => expect(open()).toBe(0));
 	expect(unpacked).toBeLessThan(2 ** 31);
@@ -317,7 +317,7 @@ test("an answer that comes before the request was read is that answer, and lets 
 		socket.pause();
 		socket.write("HTTP/1.1 413 Payload Too Large\r\ncontent-length: 2\r\n\r\n{}");
 	});
-	const answer = await exchanged(nodeExchange(), url, { method: "POST", body: "x".repeat(9 << 20) });
+	const answer = await transportd(nodeTransport(), url, { method: "POST", body: "x".repeat(9 << 20) });
 	expect(answer).toMatchObject({ status: 413, text: "{}" });
 	for (const socket of sockets) socket.removeAllListeners("data").resume();
 	await eventually(() => expect(open()).toBe(0));
@@ -333,7 +333,7 @@ test.for(Object.entries(truncated))(
 	"a body that is truncated %s rejects, with its status known",
 	async ([, answer]) => {
 		const { url } = await bare((socket) => socket.end(`HTTP/1.1 200 OK\r\n${answer}`));
-		const error = await rejection(nodeExchange(), url);
+		const error = await rejection(nodeTransport(), url);
 		expect(error).toBeInstanceOf(Error);
 		expect(error).toMatchObject({ connected: true, head: { status: 200 } });
 	},
@@ -352,7 +352,7 @@ test.for(Object.entries(noAnswers))(
 	"what is not an answer is a lost connection, never not_sent: %s",
 	async ([, answer]) => {
 		const { url } = await bare((socket) => socket.end(answer));
-		const client = clientAt(url, nodeExchange());
+		const client = clientAt(url, nodeTransport());
 		const error = await failure(() => client.agency(agencyId).messages.send(hello));
 		expect(error).toMatchObject({
 			_tag: "PartnerConnectionError",
@@ -367,12 +367,12 @@ test.for(Object.entries(noAnswers))(
 
 test("bytes after the answer do not spoil it, nor the next one", async () => {
 	const { url } = await bare((socket) => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}garbage"));
-	const exchange = nodeExchange();
-	for (let round = 0; round < 3; round++) expect(await textOf(exchange, url)).toBe("{}");
+	const transport = nodeTransport();
+	for (let round = 0; round < 3; round++) expect(await textOf(transport, url)).toBe("{}");
 });
 
 test.for(["http://127.0.0.1:2", "https://nobody.invalid"])("a send to %s is not sent, and retried", async (url) => {
-	const { send } = clientAt(url, nodeExchange(), { retry: { attempts: 2, baseDelayMs: 1 } }).agency(agencyId).messages;
+	const { send } = clientAt(url, nodeTransport(), { retry: { attempts: 2, baseDelayMs: 1 } }).agency(agencyId).messages;
 	const error = await failure(() => send(hello));
 	expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "not_sent", attempts: 2 });
 	expect(error.cause).toMatchObject({ syscall: expect.stringMatching(/^(connect|getaddrinfo)$/) });
@@ -383,7 +383,7 @@ test("a certificate is trusted by `ca` alone, and otherwise not retried", async 
 		answer.end(JSON.stringify(me)),
 	);
 	const { url, sockets } = await listening(server, { scheme: "https" });
-	const distrusting = clientAt(url, nodeExchange(), { retry: { baseDelayMs: 1 } }).agency(agencyId).messages;
+	const distrusting = clientAt(url, nodeTransport(), { retry: { baseDelayMs: 1 } }).agency(agencyId).messages;
 	expect(await failure(() => distrusting.send(hello))).toMatchObject({
 		_tag: "PartnerConnectionError",
 		attempts: 1,
@@ -392,14 +392,14 @@ test("a certificate is trusted by `ca` alone, and otherwise not retried", async 
 		cause: { code: "DEPTH_ZERO_SELF_SIGNED_CERT" },
 	});
 	const before = sockets.length;
-	const client = clientAt(url, nodeExchange({ ca: certificate }));
+	const client = clientAt(url, nodeTransport({ ca: certificate }));
 	for (let round = 0; round < 3; round++) expect(await client.me.get()).toEqual(me);
 	expect(sockets.length - before).toBe(1);
 });
 
 test("https to a plain port is a fault of configuration, as in fetch", async () => {
 	const { url } = await bare((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
-	const { send } = clientAt(url.replace("http:", "https:"), nodeExchange()).agency(agencyId).messages;
+	const { send } = clientAt(url.replace("http:", "https:"), nodeTransport()).agency(agencyId).messages;
 	expect(await failure(() => send(hello))).toMatchObject({
 		outcome: "not_sent",
 		retryable: false,
@@ -425,7 +425,7 @@ test("a fault of TLS after the handshake is a lost connection: the request may h
 			.pipe(socket);
 	});
 	const { url } = await listening(gateway, { scheme: "https" });
-	const { send } = clientAt(url, nodeExchange({ ca: certificate })).agency(agencyId).messages;
+	const { send } = clientAt(url, nodeTransport({ ca: certificate })).agency(agencyId).messages;
 	const error = await failure(() => send(hello));
 	expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown", retryable: true });
 	expect(taken).toHaveLength(1);
@@ -436,7 +436,7 @@ test("#3 a handshake that hangs fails after ten seconds, as never sent", async (
 	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 	onTestFinished(() => void vi.useRealTimers());
 	const baseUrl = url.replace("http:", "https:");
-	const send = failure(() => clientAt(baseUrl, nodeExchange()).agency(agencyId).messages.send(hello));
+	const send = failure(() => clientAt(baseUrl, nodeTransport()).agency(agencyId).messages.send(hello));
 	while (open() === 0) await new Promise((resolve) => setImmediate(resolve));
 	vi.advanceTimersByTime(9_999);
 	await new Promise((resolve) => setImmediate(resolve));
@@ -453,10 +453,10 @@ test("#3 a handshake that hangs fails after ten seconds, as never sent", async (
 const cuts = ["by its time", "by its signal"] as const;
 
 /** A send, and what cuts it and returns how it ended. */
-function cutting(how: (typeof cuts)[number], url: string, exchange: Exchange = nodeExchange()) {
+function cutting(how: (typeof cuts)[number], url: string, transport: Transport = nodeTransport()) {
 	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 	onTestFinished(() => void vi.useRealTimers());
-	const { send } = clientAt(url, exchange).agency(agencyId).messages;
+	const { send } = clientAt(url, transport).agency(agencyId).messages;
 	const controller = new AbortController();
 	const call = failure(() => send(hello, { signal: controller.signal, timeoutMs: 1000 }));
 	return async () => {
@@ -478,12 +478,12 @@ test.for(cuts)("a send that is cut %s while it waits for a connection is not sen
 		seen.push(`${request.method} ${request.url}`);
 		held.push(() => answer.end("{}"));
 	});
-	const exchange = nodeExchange({ maxSockets: 1 });
-	const first = exchanged(exchange, `${url}/first`);
-	const cut = cutting(how, url, exchange);
+	const transport = nodeTransport({ maxSockets: 1 });
+	const first = transportd(transport, `${url}/first`);
+	const cut = cutting(how, url, transport);
 	await until(() => held.length === 1);
 	expect(await cut()).toMatchObject({ outcome: "not_sent", attempts: 1 });
-	const last = exchanged(exchange, `${url}/last`);
+	const last = transportd(transport, `${url}/last`);
 	held[0]?.();
 	await first;
 	await until(() => held.length === 2);
@@ -498,7 +498,7 @@ test("no send that is cut at any moment and reported as not sent is ever seen", 
 		seen.add(JSON.parse((await bodyOf(request)).toString()).operationId);
 		answer.end("{}");
 	});
-	const { send } = clientAt(url, nodeExchange({ maxSockets: 2 })).agency(agencyId).messages;
+	const { send } = clientAt(url, nodeTransport({ maxSockets: 2 })).agency(agencyId).messages;
 	const ends = Array.from({ length: 300 }, async (_, index) => {
 		const controller = new AbortController();
 		const message = { ...hello, operationId: `send-${index}` };
@@ -530,12 +530,12 @@ test.for(cuts)("a send that is cut %s on a connection, new or kept, is unknown",
 		seen.push(request.method ?? "");
 		if (request.method === "GET") answer.end("{}");
 	});
-	const exchange = nodeExchange();
-	const first = cutting(how, url, exchange);
+	const transport = nodeTransport();
+	const first = cutting(how, url, transport);
 	await until(() => seen.length === 1);
 	expect(await first()).toMatchObject({ outcome: "unknown", attempts: 1 });
-	await exchanged(exchange, url);
-	const second = cutting(how, url, exchange);
+	await transportd(transport, url);
+	const second = cutting(how, url, transport);
 	await until(() => seen.length === 3);
 	expect(await second()).toMatchObject({ outcome: "unknown", attempts: 1 });
 	expect(seen).toEqual(["POST", "GET", "POST"]);
@@ -589,7 +589,7 @@ test("a mock that thinks for longer than a connection may take is not a hanging 
 	onTestFinished(() => server.close());
 	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 	onTestFinished(() => void vi.useRealTimers());
-	const answer = exchanged(nodeExchange(), "https://mocked.example/slow");
+	const answer = transportd(nodeTransport(), "https://mocked.example/slow");
 	await until(() => thinking.length > 0);
 	vi.advanceTimersByTime(20_000);
 	thinking[0]?.();
@@ -605,7 +605,7 @@ test("a response of a mock needs no socket", async () => {
 	const original = http.request;
 	onTestFinished(() => void Object.assign(http, { request: original }));
 	Object.assign(http, { request: () => request });
-	expect((await exchanged(nodeExchange(), "http://mocked.example/")).text).toBe("{}");
+	expect((await transportd(nodeTransport(), "http://mocked.example/")).text).toBe("{}");
 });
 
 test("a request that is over takes no further connection, as Deno gives one that was cut in its handshake", async () => {
@@ -614,7 +614,12 @@ test("a request that is over takes no further connection, as Deno gives one that
 	onTestFinished(() => void Object.assign(http, { request: original }));
 	Object.assign(http, { request: () => request });
 	const controller = new AbortController();
-	const error = rejection(nodeExchange(), "http://mocked.example/", {}, { ...controlOf(1), signal: controller.signal });
+	const error = rejection(
+		nodeTransport(),
+		"http://mocked.example/",
+		{},
+		{ ...controlOf(1), signal: controller.signal },
+	);
 	const [first, second] = [new Socket(), new Socket()];
 	request.emit("socket", first);
 	expect(first.destroyed).toBe(false);
@@ -632,7 +637,7 @@ test("a body of one-byte chunks is not held as that many buffers", async () => {
 	Object.assign(http, { request: () => request });
 	setFlagsFromString("--expose-gc");
 	const collect: () => void = runInNewContext("gc");
-	const text = textOf(nodeExchange(), "http://mocked.example/");
+	const text = textOf(nodeTransport(), "http://mocked.example/");
 	collect();
 	const before = process.memoryUsage().heapUsed;
 	const length = 300_500;
@@ -650,13 +655,13 @@ test("a proxy's agent takes all requests", async () => {
 		port: Number(new URL(url).port),
 		host: "127.0.0.1",
 	} as http.AgentOptions);
-	expect(await textOf(nodeExchange({ proxy }), "http://service.invalid/")).toBe("service.invalid");
+	expect(await textOf(nodeTransport({ proxy }), "http://service.invalid/")).toBe("service.invalid");
 	expect(sockets).toHaveLength(1);
 });
 
 test("a proxy's agent that takes no https is not a connection, and the send not sent", async () => {
 	const proxy = new http.Agent();
-	const { send } = clientAt("https://service.invalid", nodeExchange({ proxy })).agency(agencyId).messages;
+	const { send } = clientAt("https://service.invalid", nodeTransport({ proxy })).agency(agencyId).messages;
 	expect(await failure(() => send(hello))).toMatchObject({
 		_tag: "PartnerConnectionError",
 		outcome: "not_sent",
@@ -671,24 +676,24 @@ test("msw answers in its place, a network error included", async () => {
 	);
 	server.listen({ onUnhandledRequest: "error" });
 	onTestFinished(() => server.close());
-	const exchange = nodeExchange();
+	const transport = nodeTransport();
 	const headers = { "content-type": "application/json" };
 	for (let round = 0; round < 3; round++) {
 		const request = { method: "POST", headers, body: '{"a":1}' };
-		expect(await textOf(exchange, "https://service.invalid/echo", request)).toBe('{"a":1}');
+		expect(await textOf(transport, "https://service.invalid/echo", request)).toBe('{"a":1}');
 	}
-	expect(await fault(exchange, "https://service.invalid/down")).toBeInstanceOf(Error);
+	expect(await fault(transport, "https://service.invalid/down")).toBeInstanceOf(Error);
 });
 
-test("createClient takes an exchange that somebody has wrapped", async () => {
+test("createClient takes a transport that somebody has wrapped", async () => {
 	const { url, open } = await serve(() => {});
-	const inner = nodeExchange();
+	const inner = nodeTransport();
 	const seen: string[] = [];
-	const wrapped: Exchange = (request, control) => {
+	const wrapped: Transport = (request, control) => {
 		seen.push(request.url);
 		return inner(request, control);
 	};
-	const client = createClient({ baseUrl: url, apiKey, http: wrapped, timeoutMs: 100, retry: false });
+	const client = createClient({ baseUrl: url, apiKey, transport: wrapped, timeoutMs: 100, retry: false });
 	expect(await failure(() => client.me.get())).toMatchObject({ _tag: "PartnerTimeoutError" });
 	expect(seen).toEqual([`${url}/me`]);
 	await eventually(() => expect(open()).toBe(0));
@@ -700,7 +705,7 @@ test("an abort ends the connection, before the headers and in the body", async (
 			if (when === "in the body") answer.writeHead(200, { "content-length": 100 }).write("half");
 		});
 		const controller = new AbortController();
-		const calling = failure(() => clientAt(url, nodeExchange()).me.get({ signal: controller.signal }));
+		const calling = failure(() => clientAt(url, nodeTransport()).me.get({ signal: controller.signal }));
 		await eventually(() => expect(open()).toBe(1));
 		setTimeout(() => controller.abort(), 20);
 		expect(await calling).toMatchObject({ _tag: "PartnerAbortError" });
@@ -718,9 +723,9 @@ test.for(["POST", "PUT", "PATCH", "DELETE"])(
 				answer.end(`${request.method} ${request.headers["content-length"]} ${Buffer.concat(chunks)}`),
 			);
 		});
-		const exchange = nodeExchange();
+		const transport = nodeTransport();
 		const send = (given: string, body: string | undefined) =>
-			exchange({ method: given, url, headers: {}, body, noStore: false, once: false }, controlOf(1000));
+			transport({ method: given, url, headers: {}, body, noStore: false, once: false }, controlOf(1000));
 		expect((await send(method, "é1")).text).toBe(`${method} 3 é1`);
 		expect((await send("GET", undefined)).text).toBe("GET undefined ");
 		expect(sockets).toHaveLength(1);

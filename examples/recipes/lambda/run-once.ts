@@ -25,7 +25,7 @@ export async function handler(
 		const signal = AbortSignal.timeout(
 			Math.max(1, context.getRemainingTimeInMillis() - settleMs),
 		);
-		await outbox.drain({ signal });
+		await outbox.runOnce({ signal });
 	} finally {
 		await pool.end();
 	}

@@ -1,4 +1,4 @@
-import { PartnerConfigurationError, sharedKey } from "messaging-conversations";
+import { cachedKey, PartnerConfigurationError } from "messaging-conversations";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { clientOf, failure, wrong } from "../calls.ts";
 import { apiKey, me } from "../canned.ts";
@@ -28,7 +28,7 @@ function store(key = apiKey) {
 
 test("calls at the same time share one read, and a later call reads again", async () => {
 	const { state, read } = store();
-	const client = clientOf(await service(), { apiKey: sharedKey(read) });
+	const client = clientOf(await service(), { apiKey: cachedKey(read) });
 	await Promise.all(Array.from({ length: 64 }, () => client.me.get()));
 	expect(state.asked).toBe(1);
 	await client.me.get();
@@ -38,7 +38,7 @@ test("calls at the same time share one read, and a later call reads again", asyn
 test("after a 401 the key is read anew, once for all calls that were refused", async () => {
 	const held = store();
 	const server = await service();
-	const client = clientOf(server, { apiKey: sharedKey(held.read) });
+	const client = clientOf(server, { apiKey: cachedKey(held.read) });
 	server.valid = rotated;
 	const calls = Array.from({ length: 20 }, () => client.me.get().withResponse());
 	// The store is changed after it was asked, so that the first key is the old one.
@@ -52,7 +52,7 @@ test("a call does not join a read from before its own 401", async () => {
 	const asked: ((key: string) => void)[] = [];
 	const server = await service();
 	server.valid = rotated;
-	const client = clientOf(server, { apiKey: sharedKey(() => new Promise((resolve) => asked.push(resolve))) });
+	const client = clientOf(server, { apiKey: cachedKey(() => new Promise((resolve) => asked.push(resolve))) });
 	const refused = client.me.get();
 	await expect.poll(() => asked.length).toBe(1);
 	asked[0]?.(apiKey);
@@ -79,7 +79,7 @@ test.each([
 	["rejects", () => Promise.reject(new Error("store down"))],
 ])("a read that %s is not remembered", async (_, fail) => {
 	let isDown = true;
-	const client = clientOf(await service(), { apiKey: sharedKey(() => (isDown ? fail() : apiKey)), retry: false });
+	const client = clientOf(await service(), { apiKey: cachedKey(() => (isDown ? fail() : apiKey)), retry: false });
 	expect(await client.me.get().result()).toMatchObject({ ok: false, error: { _tag: "PartnerConfigurationError" } });
 	isDown = false;
 	expect(await client.me.get()).toEqual(me);
@@ -87,7 +87,7 @@ test.each([
 
 test("a read that never ends holds up the calls that joined it, and no later one", async () => {
 	let isHanging = true;
-	const read = sharedKey(() => (isHanging ? new Promise<string>(() => {}) : apiKey));
+	const read = cachedKey(() => (isHanging ? new Promise<string>(() => {}) : apiKey));
 	const client = clientOf(await service(), { apiKey: read, retry: false });
 	const joined = await Promise.all([1, 2].map(() => client.me.get({ timeoutMs: 50 }).result()));
 	expect(joined).toMatchObject(Array(2).fill({ ok: false, error: { _tag: "PartnerTimeoutError", attempts: 0 } }));
@@ -100,7 +100,7 @@ test("a read that never ends holds up the calls that joined it, and no later one
 
 test("a read that ends late leaves the read that replaced it shared", async () => {
 	const asked: ((key: string) => void)[] = [];
-	const client = clientOf(await service(), { apiKey: sharedKey(() => new Promise((resolve) => asked.push(resolve))) });
+	const client = clientOf(await service(), { apiKey: cachedKey(() => new Promise((resolve) => asked.push(resolve))) });
 	const slow = client.me.get();
 	await expect.poll(() => asked.length).toBe(1);
 	const now = performance.now.bind(performance);
@@ -118,9 +118,9 @@ test("a read that ends late leaves the read that replaced it shared", async () =
 
 test("what is not a function is refused, and not shown", async () => {
 	for (const given of ["ab_live.key", undefined, {}]) {
-		expect(() => sharedKey(wrong(given))).toThrow(PartnerConfigurationError);
-		const error = await failure(() => sharedKey(wrong(given)));
-		expect(error).toMatchObject({ operation: "sharedKey", field: "read" });
-		expect(error.rule).toBe("must be a function that returns the key: sharedKey(() => secrets.current())");
+		expect(() => cachedKey(wrong(given))).toThrow(PartnerConfigurationError);
+		const error = await failure(() => cachedKey(wrong(given)));
+		expect(error).toMatchObject({ operation: "cachedKey", field: "read" });
+		expect(error.rule).toBe("must be a function that returns the key: cachedKey(() => secrets.current())");
 	}
 });

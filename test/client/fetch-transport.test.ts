@@ -1,9 +1,9 @@
 import {
 	type ClientOptions,
 	createClient,
-	type Exchange,
 	type Fetch,
 	PartnerConfigurationError,
+	type Transport,
 } from "messaging-conversations";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { callOf, clientOf, failure, jsonResponse, wrong } from "../calls.ts";
@@ -34,7 +34,7 @@ async function endOf(response: unknown): Promise<unknown> {
 const lost = { _tag: "PartnerConnectionError", message: "me.get: the connection was lost" };
 const none = {
 	_tag: "PartnerConnectionError",
-	message: expect.stringMatching(/^me\.get: what fetch or http returned is no response\. .* \(ERR_NO_RESPONSE\)$/),
+	message: expect.stringMatching(/^me\.get: what fetch or transport returned is no response\. .* \(ERR_NO_RESPONSE\)$/),
 };
 const unreadable = { _tag: "PartnerConnectionError", status: 200, message: "me.get: the answer could not be read" };
 const tooLarge = { _tag: "PartnerUnexpectedResponse", status: 200, message: "me.get: the answer is larger than 10 MB" };
@@ -65,10 +65,10 @@ const paddedTo = (size: number) => bytes(json.padStart(size, " "));
 const withStatus = (response: Response, status: unknown) =>
 	Object.defineProperty(response, "status", { value: status });
 
-test("fetch and http together are refused", () => {
-	const options = { baseUrl, apiKey, fetch: async () => new Response(), http: () => Promise.reject() };
+test("fetch and transport together are refused", () => {
+	const options = { baseUrl, apiKey, fetch: async () => new Response(), transport: () => Promise.reject() };
 	expect(() => createClient(options)).toThrow(PartnerConfigurationError);
-	expect(() => createClient(options)).toThrow("http: must not be given together with fetch");
+	expect(() => createClient(options)).toThrow("transport: must not be given together with fetch");
 });
 
 test("fetch is called as fetch(url, init), unbound, and follows no redirect", async () => {
@@ -401,9 +401,9 @@ test.for<[what: string, answer: unknown]>([
 	["no headers", { status: 200, text: "{}" }],
 	["data for a text", { status: 200, headers: new Map(), text: me }],
 	["no status", { headers: new Map(), text: "{}" }],
-])("an exchange in `http` that gives %s is told so", async ([, answer]) => {
-	const http: Exchange = async () => wrong(answer);
-	const client = createClient({ baseUrl: "https://messaging.example/api/v1", apiKey, http });
+])("a transport in `transport` that gives %s is told so", async ([, answer]) => {
+	const transport: Transport = async () => wrong(answer);
+	const client = createClient({ baseUrl: "https://messaging.example/api/v1", apiKey, transport });
 	await expect(failure(() => client.me.get())).resolves.toMatchObject({
 		_tag: "PartnerConnectionError",
 		attempts: 1,

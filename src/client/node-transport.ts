@@ -6,17 +6,17 @@ import { TLSSocket } from "node:tls";
 import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import { isRecord, ownFields } from "../shared/validation.ts";
 import { PartnerConfigurationError } from "./errors.ts";
-import {
-	type Exchange,
-	type ExchangeAnswer,
-	type ExchangeControl,
-	ExchangeError,
-	type ExchangeHead,
-	type ExchangeHeaders,
-	type ExchangeRequest,
-	noResponse,
-} from "./exchange.ts";
 import { type Connections, createConnections, noteKeepAlive, twoTurns } from "./node-connections.ts";
+import {
+	noResponse,
+	type Transport,
+	type TransportAnswer,
+	type TransportControl,
+	TransportError,
+	type TransportHead,
+	type TransportHeaders,
+	type TransportRequest,
+} from "./transport.ts";
 
 /** Options of {@link nodeHttp}. */
 export interface NodeHttpOptions {
@@ -53,8 +53,8 @@ export interface NodeHttpOptions {
 
 type Pem = string | Buffer;
 
-/** The exchange over node:http. */
-export type NodeHttp = Exchange & {
+/** The transport over node:http. */
+export type NodeHttp = Transport & {
 	/** Closes all connections. A call in flight ends with PartnerConnectionError, and so does each later one, without a request. */
 	close: () => void;
 };
@@ -65,7 +65,7 @@ const connectTimeoutMs = 10_000;
 const silentMs = 1000;
 
 /**
- * Creates an exchange over node:http, for the client's option `http`. It takes over a third less time than `fetch`,
+ * Creates a transport over node:http, for the client's option `transport`. It takes over a third less time than `fetch`,
  * keeps connections of its own, and is seen by mocks and instrumentation of node:http.
  *
  * @throws PartnerConfigurationError when an option is malformed
@@ -73,7 +73,7 @@ const silentMs = 1000;
  * const client = createClient({
  *   baseUrl: process.env.MESSAGING_BASE_URL,
  *   apiKey: process.env.MESSAGING_API_KEY,
- *   http: nodeHttp(),
+ *   transport: nodeHttp(),
  * });
  */
 export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
@@ -84,10 +84,10 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 	 */
 	let inFlight: ((error: Error) => void)[] | undefined = [];
 
-	const exchange: Exchange = async (request, control) => {
+	const transport: Transport = async (request, control) => {
 		if (connections.mayBeStale()) await twoTurns();
-		if (control.signal.aborted) throw new ExchangeError(control.signal.reason, { connected: false });
-		if (!inFlight) throw new ExchangeError(closedError(), { connected: false });
+		if (control.signal.aborted) throw new TransportError(control.signal.reason, { connected: false });
+		if (!inFlight) throw new TransportError(closedError(), { connected: false });
 		return await send(request, control, connections, inFlight);
 	};
 	const close = (): void => {
@@ -96,7 +96,7 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 		for (const end of ends) end(closedError());
 		connections.close();
 	};
-	return Object.assign(exchange, { close });
+	return Object.assign(transport, { close });
 }
 
 /** Something arrived on a connection before the request was written. It cannot be the answer to it. */
@@ -110,18 +110,18 @@ function closedError(): Error {
 
 /** Sends one request, and reads its response to the end. */
 function send(
-	{ method, url, headers, body, noStore }: ExchangeRequest,
-	{ maxBytes, signal, check }: ExchangeControl,
+	{ method, url, headers, body, noStore }: TransportRequest,
+	{ maxBytes, signal, check }: TransportControl,
 	connections: Connections,
 	inFlight: ((error: Error) => void)[],
-): Promise<ExchangeAnswer> {
+): Promise<TransportAnswer> {
 	return new Promise((resolve, reject) => {
 		const { protocol, hostname, port, pathname, search } = new URL(url);
 		const { secureContext } = connections;
 		let connected: boolean | undefined = false;
-		let head: ExchangeHead | undefined;
+		let head: TransportHead | undefined;
 		let request: ClientRequest;
-		const fail = (fault: unknown): void => reject(new ExchangeError(fault, { head, connected }));
+		const fail = (fault: unknown): void => reject(new TransportError(fault, { head, connected }));
 		try {
 			// Looked up in the module at each request, because mocks and instrumentation replace it there.
 			request = (protocol === "https:" ? https : http).request({
@@ -378,7 +378,7 @@ function isPem(value: unknown, kind: "CERTIFICATE" | "PRIVATE KEY"): boolean {
  * Headers of a response, from the raw names and values, because Node drops some repeated headers where fetch joins all of
  * them. A class, because an object with functions of its own takes three times as long to create.
  */
-class NodeHeaders implements ExchangeHeaders {
+class NodeHeaders implements TransportHeaders {
 	/** Names and values in turn. Values of set-cookie cannot be joined. */
 	readonly #raw: readonly string[];
 

@@ -25,13 +25,13 @@ const longestShareMs = 5000;
  * const secrets = { current: async () => process.env.MESSAGING_API_KEY }; // your secret store
  * const client = createClient({
  *   baseUrl: process.env.MESSAGING_BASE_URL,
- *   apiKey: sharedKey(() => secrets.current()),
+ *   apiKey: cachedKey(() => secrets.current()),
  * });
  */
-export function sharedKey(read: KeyFunction): KeyFunction {
+export function cachedKey(read: KeyFunction): KeyFunction {
 	if (typeof read !== "function") {
-		const rule = "must be a function that returns the key: sharedKey(() => secrets.current())";
-		throw new PartnerConfigurationError({ operation: "sharedKey", field: "read", rule });
+		const rule = "must be a function that returns the key: cachedKey(() => secrets.current())";
+		throw new PartnerConfigurationError({ operation: "cachedKey", field: "read", rule });
 	}
 	const shared = sharing(read);
 	// Calls that are refused at the same time share a read too, but none that began before.
