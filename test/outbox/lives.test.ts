@@ -222,9 +222,10 @@ async function live(seed: number, kind: Kind): Promise<string[]> {
 		backup.restore();
 		column.clear();
 		for (const [id, state] of backup.column) column.set(id, state);
-		for (const [id, { at }] of texts) if (at > backup.at) texts.delete(id);
+		// The next act begins at the moment of the backup, after it.
+		for (const [id, { at }] of texts) if (at >= backup.at) texts.delete(id);
 		// Nobody can know that a contact has declined a text of which the backup knows nothing.
-		if (declinedFrom > backup.at) declinedAt = 0;
+		if (declinedFrom >= backup.at) declinedAt = 0;
 		await outbox.restored({ backupAt: new Date(backup.at) });
 	}
 	await pass(5 * 24 * hour);
