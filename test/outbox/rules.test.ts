@@ -1,0 +1,526 @@
+// Each rule by which a text that waits ends or goes on waiting, in the order in which they are asked. A title begins with the name of
+// its rule. Without that rule its test fails, so that a rule that nobody watches is found by taking it away.
+import { describe, expect, test } from "vitest";
+import { add, createWorld, stateOf, type World } from "./world.ts";
+
+const defaults = { onReply: undefined, defaultMaxAgeMs: undefined } as const;
+const night = { ...defaults, quietHours: { from: "20:00", to: "08:00", timeZone: "UTC" } } as const;
+/** The store of the tests takes any. */
+const noTransaction = {} as never;
+
+/** Anna wrote on 5 January at 09:00, and quiet hours are from 20:00 to 08:00. */
+const goTo = ({ sandbox }: World, time: string) => sandbox.clock.advanceTo(new Date(`2026-01-${time}Z`));
+const inHours = ({ sandbox }: World, hours: number) => new Date(sandbox.clock.now().getTime() + hours * 3_600_000);
+const kindOf = async ({ outbox }: World, id: string) => (await outbox.status(id))?.waitsFor?.kind;
+const reads = ({ sandbox }: World) => sandbox.requests().filter(({ operation }) => operation === "conversations.get");
+const bodies = (world: World) => world.sends().map(({ body }) => Object(body).body);
+
+/** Anna's window is closed. */
+function createClosed(options: Parameters<typeof createWorld>[0] = {}): World {
+	const world = createWorld({ ...defaults, ...options });
+	world.sandbox.clock.advance({ hours: 25 });
+	return world;
+}
+
+/** The service holds a notice of ours. */
+async function createHeld(options: Parameters<typeof createWorld>[0] = {}): Promise<World> {
+	const world = createClosed(options);
+	await add(world, "held");
+	await world.pass({ minutes: 1 });
+	expect(await world.state("held")).toBe("held");
+	return world;
+}
+
+/** Sends are answered 500, and not taken. */
+const breakSends = ({ sandbox }: World) =>
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 }, times: 9_999 });
+
+describe("a text ends", () => {
+	test("restored: what was sent since the backup is found in the conversation, and is not sent again", async () => {
+		const world = createWorld(defaults);
+		await add(world, "note");
+		const restore = world.store.snapshot();
+		const backupAt = world.sandbox.clock.now();
+		world.sandbox.clock.advance({ minutes: 5 });
+		await world.outbox.runOnce();
+		world.sandbox.clock.advance({ minutes: 5 });
+		restore();
+		await world.outbox.restored({ backupAt });
+		await world.pass({ minutes: 10 });
+		expect([await stateOf(world, "note"), bodies(world)]).toEqual([["sent", null], ["note"]]);
+	});
+
+	test.each(["cancelAll", "erase"] as const)(
+		"stopped: a text whose transaction was still open when %s was called ends, also if its turn comes later",
+		async (operation) => {
+			const world = createWorld(defaults);
+			await add(world, "now");
+			await add(world, "later", { notBefore: inHours(world, 5) });
+			const store = { ...world.store, unfinished: async () => [] };
+			await world.restart({ store })[operation]({ to: world.anna.phoneNumber });
+			await add(world, "afterwards");
+			await world.pass({ hours: 6 });
+			for (const id of ["now", "later"]) expect(await stateOf(world, id)).toEqual(["cancelled", "requested"]);
+			expect(bodies(world)).toEqual(["afterwards"]);
+		},
+	);
+
+	test("superseded: the earlier text ends, although the process that enqueued the later one died before it was cancelled", async () => {
+		const world = createWorld(defaults);
+		await add(world, "at two");
+		const store = { ...world.store, save: () => Promise.reject(new Error("killed")) };
+		await expect(
+			add({ ...world, outbox: world.restart({ store }) }, "at three", { supersedes: "at two" }),
+		).rejects.toThrow("killed");
+		await world.pass({ minutes: 10 });
+		expect(await stateOf(world, "at two")).toEqual(["cancelled", "superseded"]);
+		expect(bodies(world)).toEqual(["at three"]);
+	});
+
+	test("cancelled: a text that is cancelled in a transaction between two tries is not tried again", async () => {
+		const world = createWorld(defaults);
+		breakSends(world);
+		await add(world, "note");
+		for (let minute = 0; minute < 30 && !(await isBetweenTries(world)); minute++) await world.pass({ minutes: 1 });
+		expect(await world.outbox.cancel("note", { tx: noTransaction })).toBe(false);
+		const tries = world.sends().length;
+		world.sandbox.faults.clear();
+		await world.pass({ hours: 1 });
+		expect(await stateOf(world, "note")).toEqual(["cancelled", "requested"]);
+		expect([world.sends().length, world.texts()]).toEqual([tries, []]);
+	});
+
+	async function isBetweenTries({ outbox }: World): Promise<boolean> {
+		const status = await outbox.status("note");
+		return status?.state === "waiting" && status.attempts > 0;
+	}
+
+	test("cancelled: what came back with a backup and is not in the conversation ends once it is cancelled", async () => {
+		const world = createWorld(defaults);
+		await add(world, "note", { notBefore: inHours(world, 24) });
+		await world.outbox.restored({ backupAt: inHours(world, -1) });
+		expect(await world.outbox.cancel("note")).toBe(false);
+		await world.pass({ hours: 30 });
+		expect([await stateOf(world, "note"), world.sends()]).toEqual([["cancelled", "requested"], []]);
+	});
+
+	test("expired: a text whose last moment passes while it waits is not sent afterwards", async () => {
+		const world = createWorld(defaults);
+		await world.outbox.suspend({ reason: "Wrong price" });
+		await add(world, "note", { notAfter: inHours(world, 2) });
+		await world.pass({ hours: 1 });
+		expect(await world.state("note")).toBe("waiting");
+		await world.pass({ hours: 2 });
+		expect(await stateOf(world, "note")).toEqual(["expired", "too_old"]);
+		await world.outbox.resume();
+		await world.pass({ minutes: 5 });
+		expect(world.sends()).toEqual([]);
+	});
+
+	test("opted_out: a contact who writes STOP gets neither what is due nor what is due in days", async () => {
+		const world = createWorld(defaults);
+		await add(world, "later", { notBefore: inHours(world, 48) });
+		world.anna.writes("STOP");
+		await add(world, "now");
+		await world.pass({ minutes: 1 });
+		for (const id of ["now", "later"]) expect(await stateOf(world, id)).toEqual(["cancelled", "opted_out"]);
+		expect(world.sends()).toEqual([]);
+	});
+
+	test("earlier_text: what waits behind a text that is declined ends", async () => {
+		const world = await createHeld();
+		await add(world, "behind");
+		await add(world, "later", { notBefore: inHours(world, 48) });
+		await world.pass({ minutes: 1 });
+		world.anna.declines();
+		await world.pass({ minutes: 30 });
+		for (const id of ["behind", "later"])
+			expect(await stateOf(world, id)).toEqual(["cancelled", "earlier_text_declined"]);
+		expect(bodies(world)).toEqual(["held"]);
+	});
+
+	test("expires_tonight: a notice that could only go out at night ends when it is enqueued", async () => {
+		const world = createWorld(night);
+		const tonight = { notBefore: "2026-01-05T21:00:00Z", notAfter: "2026-01-05T23:00:00Z" };
+		const { state, reason } = await add(world, "notice", tonight);
+		expect([state, reason]).toEqual(["expired", "quiet_hours"]);
+	});
+
+	test.each<[what: string, arrange: (world: World) => Promise<unknown>]>([
+		["behind a held text", async (world) => add(world, "held")],
+		["of an agency that is suspended", async ({ outbox }) => outbox.suspend({ reason: "Wrong price" })],
+	])(
+		"expires_tonight: a notice %s ends when the night begins, and not when its time has passed",
+		async (_, arrange) => {
+			const world = createClosed(night);
+			goTo(world, "06T18:00:00");
+			await arrange(world);
+			await world.pass({ minutes: 1 });
+			await add(world, "notice", { notAfter: new Date("2026-01-06T23:30:00Z") });
+			await world.pass({ minutes: 30 });
+			expect(await world.state("notice")).toBe("waiting");
+			goTo(world, "06T19:59:00");
+			await world.pass({ hours: 1, minutes: 30 });
+			expect(await stateOf(world, "notice")).toEqual(["expired", "quiet_hours"]);
+		},
+	);
+});
+
+describe("a text waits", () => {
+	test("suspension: nothing of an agency that a person has suspended is read or sent, and no check is asked", async () => {
+		const asked: string[] = [];
+		const world = createWorld({
+			...defaults,
+			beforeSend: ({ id }) => {
+				asked.push(id);
+				return "send";
+			},
+		});
+		const { agency, outbox, sandbox } = world;
+		await outbox.suspend({ agencyId: agency.id, reason: "Wrong price" });
+		await add(world, "notice");
+		await add(world, "answer", { purpose: "reply" });
+		await world.pass({ hours: 3 });
+		expect([sandbox.requests(), asked]).toEqual([[], []]);
+		expect([await kindOf(world, "notice"), await kindOf(world, "answer")]).toEqual(["suspension", "suspension"]);
+		await outbox.resume({ agencyId: agency.id });
+		await world.pass({ minutes: 1 });
+		expect(world.texts()).toEqual(["answer", "notice"]);
+	});
+
+	test("suspension: it stops the next text of a contact whose first one is under way", async () => {
+		const world = createWorld(defaults);
+		let isCalled = false;
+		world.sandbox.during({ operation: "messages.send", phase: "before" }, () => {
+			isCalled = true;
+			void world.outbox.suspend({ reason: "Wrong price" });
+		});
+		for (const id of ["first", "second"]) await add(world, id);
+		await world.pass({ hours: 1 });
+		expect([isCalled, world.texts()]).toEqual([true, ["first"]]);
+		expect(await kindOf(world, "second")).toBe("suspension");
+	});
+
+	test("not_before: a text waits for its time, keeps no other one back, and its status says so whatever else is the case", async () => {
+		const world = await createHeld();
+		const notBefore = inHours(world, 4);
+		await add(world, "reminder", { notBefore });
+		await add(world, "answer", { purpose: "reply", notBefore });
+		world.anna.writes("Yes?");
+		await add(world, "now", { onHeld: "send_if_open" });
+		await world.pass({ hours: 3 });
+		expect(world.texts()).toEqual(["now"]);
+		for (const id of ["reminder", "answer"])
+			expect((await world.outbox.status(id))?.waitsFor).toMatchObject({ kind: "not_before", until: notBefore });
+		await world.outbox.optIn({ to: world.anna.phoneNumber });
+		await world.pass({ minutes: 59 });
+		expect(world.texts()).toEqual(["now"]);
+		await world.pass({ minutes: 1 });
+		expect(world.texts()).toEqual(["now", "answer", "reminder"]);
+	});
+
+	test("behind: one text goes out at a time, and its result is known before the next one", async () => {
+		const world = createWorld(defaults);
+		breakSends(world);
+		for (const id of ["first", "second"]) await add(world, id);
+		await world.pass({ minutes: 10 });
+		expect(new Set(bodies(world))).toEqual(new Set(["first"]));
+		expect((await world.outbox.status("second"))?.waitsFor).toMatchObject({ kind: "earlier_text", id: "first" });
+		world.sandbox.faults.clear();
+		await world.pass({ hours: 1 });
+		expect(world.texts()).toEqual(["first", "second"]);
+	});
+
+	test("pause: after a 429 nothing is asked of the service until its time is over, not even for others", async () => {
+		const world = createWorld(defaults);
+		const { sandbox, agency, outbox } = world;
+		const ben = agency.contact("+447700900102");
+		ben.writes("Hello");
+		sandbox.faults.add({ operation: "messages.send", effect: { status: 429, retryAfter: 600 } });
+		await add(world, "first");
+		await outbox.runOnce();
+		const before = sandbox.requests().length;
+		await add(world, "to ben", { to: ben.phoneNumber });
+		await add(world, "second", { purpose: "reply" });
+		await world.pass({ minutes: 9 });
+		expect(sandbox.requests().length).toBe(before);
+		expect(await kindOf(world, "to ben")).toBe("pause");
+		await world.pass({ minutes: 5 });
+		expect([world.texts().sort(), ben.inbox().map(({ body }) => body)]).toEqual([["first", "second"], ["to ben"]]);
+	});
+
+	test("pause: an agency whose link has ended waits, and another agency does not", async () => {
+		const world = createWorld(defaults);
+		const { sandbox, agency, outbox } = world;
+		const other = sandbox.link({ name: "Other" });
+		other.contact(world.anna).writes("Hello");
+		agency.unlink();
+		await add(world, "first");
+		await world.pass({ minutes: 3 });
+		await add(world, "second", { to: agency.contact("+447700900102").phoneNumber });
+		await add(world, "elsewhere", { agencyId: other.id });
+		const before = sandbox.requests().length;
+		await outbox.runOnce();
+		expect([await world.state("elsewhere"), sandbox.requests().length - before]).toEqual(["sent", 2]);
+		for (const id of ["first", "second"]) {
+			const { waitsFor } = (await outbox.status(id)) ?? {};
+			expect(waitsFor?.kind).toBe("pause");
+			expect(waitsFor?.until?.getTime()).toBeGreaterThan(sandbox.clock.now().getTime());
+		}
+	});
+
+	test("lost_request: after requests without a result the waits grow, and nothing that wakes the contact's texts cuts them short", async () => {
+		const world = createWorld(defaults);
+		const { outbox, sandbox, anna } = world;
+		breakSends(world);
+		await add(world, "note");
+		await world.pass({ hours: 1 });
+		const tries = world.sends().length;
+		expect(tries).toBeGreaterThan(4);
+		// The wait after the last one is longer than an hour.
+		for (let minute = 0; minute < 20; minute++) {
+			sandbox.clock.advance({ minutes: 1 });
+			await outbox.optIn({ to: anna.phoneNumber });
+			await outbox.runOnce();
+		}
+		expect(world.sends().length).toBe(tries);
+		expect((await outbox.status("note"))?.nextAttemptAt?.getTime()).toBeGreaterThan(sandbox.clock.now().getTime());
+	});
+
+	test("put_off: a text that was put off is not tried before its next attempt, although other texts are enqueued", async () => {
+		const asked: string[] = [];
+		const world = createWorld({
+			...defaults,
+			beforeSend: ({ id }) => {
+				asked.push(id);
+				throw new Error("down");
+			},
+		});
+		await add(world, "notice");
+		await world.outbox.runOnce();
+		for (let count = 0; count < 5; count++) {
+			await add(world, `later ${count}`);
+			await world.outbox.runOnce();
+		}
+		expect(asked).toEqual(["notice"]);
+		const { nextAttemptAt } = (await world.outbox.status("notice")) ?? {};
+		world.sandbox.clock.advanceTo(nextAttemptAt ?? inHours(world, 1));
+		await world.outbox.runOnce();
+		expect(asked.slice(0, 2)).toEqual(["notice", "notice"]);
+	});
+
+	test("behind_held: a reply goes in the place of our own held text, which is read first and then ends as replaced by it", async () => {
+		const world = await createHeld();
+		await add(world, "answer", { purpose: "reply" });
+		await world.outbox.runOnce();
+		expect((await world.outbox.status("answer"))?.waitsFor).toMatchObject({ kind: "held_text", id: "held" });
+		expect(bodies(world)).toEqual(["held"]);
+		world.anna.writes("Is it still free?");
+		await world.pass({ minutes: 20 });
+		expect(world.texts()).toEqual(["answer"]);
+		expect(await world.outbox.status("held")).toMatchObject({ state: "replaced", replacedBy: "answer" });
+	});
+
+	test("behind_held: a text that may replace any held one does not replace one that the contact has just accepted", async () => {
+		const world = await createHeld();
+		world.anna.accepts();
+		await add(world, "newer", { onHeld: "replace" });
+		await world.pass({ minutes: 30 });
+		expect(world.texts()).toEqual(["held", "newer"]);
+		expect(["sent", "delivered"]).toContain(await world.state("held"));
+	});
+});
+
+describe("a text waits for what has to be asked", () => {
+	test.each(["the time zone", "beforeSend", "optOut"])("hook_failed: a failure of %s keeps it back", async (which) => {
+		let isBroken = true;
+		const failing = <Value>(name: string, value: Value) => {
+			if (isBroken && which === name) throw new Error("down");
+			return value;
+		};
+		const world = createWorld({
+			...defaults,
+			beforeSend: () => failing("beforeSend", "send"),
+			optOut: () => failing("optOut", false),
+			quietHours: { from: "01:00", to: "02:00", timeZone: () => failing("the time zone", "UTC") },
+		});
+		await add(world, "notice");
+		await world.pass({ minutes: 5 });
+		expect([await stateOf(world, "notice"), world.sends()]).toEqual([["waiting", "before_send_failed"], []]);
+		expect(await kindOf(world, "notice")).toBe("hook");
+		isBroken = false;
+		await world.pass({ minutes: 11 });
+		expect(world.texts()).toEqual(["notice"]);
+	});
+
+	test.each(["held", "sent"] as const)(
+		"shows: a text whose request was taken in a hidden conversation is found as %s once that is shown, and not sent again",
+		async (end) => {
+			const world = createClosed();
+			const { agency, anna, outbox, sandbox } = world;
+			agency.conversation(anna).hide();
+			sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+			await add(world, "note");
+			await outbox.runOnce();
+			await outbox.suspend({ reason: "Look at it first" });
+			await world.pass({ minutes: 10 });
+			expect([await world.state("note"), world.sends().length]).toEqual(["waiting", 1]);
+			if (end === "sent") anna.accepts();
+			agency.conversation(anna).visibleAs("focus");
+			await outbox.resume();
+			await world.pass({ minutes: 1 });
+			expect([await world.state("note"), world.sends().length]).toEqual([end, 1]);
+		},
+	);
+
+	test.each(["notice", "marketing"] as const)("quiet_hours: a %s waits until they end", async (purpose) => {
+		const world = createWorld(night);
+		goTo(world, "05T22:00:00");
+		await add(world, "text", { purpose });
+		await world.pass({ hours: 9, minutes: 59 });
+		expect([world.sends(), await kindOf(world, "text")]).toEqual([[], "quiet_hours"]);
+		await world.pass({ minutes: 1 });
+		expect(world.texts()).toEqual(["text"]);
+	});
+
+	test("unchanged: a text that waits for a colleague's is looked up, and its conversation is not read meanwhile", async () => {
+		const world = createClosed();
+		world.agency.staff.sends(world.anna, "From a colleague");
+		await add(world, "notice");
+		await world.pass({ hours: 1 });
+		const before = reads(world).length;
+		await world.pass({ hours: 6 });
+		expect(reads(world).length - before).toBe(0);
+		world.anna.accepts();
+		await world.pass({ minutes: 20 });
+		expect(world.texts()).toEqual(["From a colleague", "notice"]);
+	});
+
+	test("reading: a check that takes longer than a reading counts is followed by another reading", async () => {
+		let isSlow = true;
+		const world: World = createWorld({
+			...defaults,
+			beforeSend: () => {
+				if (isSlow) {
+					world.sandbox.clock.advance({ ms: 20_000 });
+					world.anna.writes("STOP");
+				}
+				isSlow = false;
+				return "send";
+			},
+		});
+		await add(world, "notice");
+		await world.pass({ minutes: 5 });
+		expect([await stateOf(world, "notice"), world.sends()]).toEqual([["cancelled", "opted_out"], []]);
+	});
+
+	test("wrong_number: a notice waits once the contact wrote that the number is wrong, and a reply does not", async () => {
+		const world = createWorld(defaults);
+		world.anna.writes("Wrong number");
+		await add(world, "notice");
+		await add(world, "answer", { purpose: "reply" });
+		await world.pass({ hours: 1 });
+		expect([world.texts(), await kindOf(world, "notice")]).toEqual([["answer"], "wrong_number"]);
+	});
+
+	test("refusal: marketing waits once the contact has refused something, and a notice does not", async () => {
+		const world = createWorld(defaults);
+		world.anna.writes("Not interested");
+		await add(world, "offer", { purpose: "marketing" });
+		await add(world, "notice");
+		await world.pass({ hours: 1 });
+		expect([world.texts(), await kindOf(world, "offer")]).toEqual([["notice"], "refusal"]);
+	});
+
+	test("colleague_declined: a text that waited behind a colleague's ends if that one is declined", async () => {
+		const world = createClosed();
+		world.agency.staff.sends(world.anna, "From a colleague");
+		await add(world, "notice");
+		await world.pass({ minutes: 1 });
+		world.anna.declines();
+		await world.pass({ hours: 1 });
+		expect(await stateOf(world, "notice")).toEqual(["cancelled", "earlier_text_declined"]);
+	});
+
+	test("colleague_held: a text does not take the place of a colleague's", async () => {
+		const world = createClosed();
+		world.agency.staff.sends(world.anna, "From a colleague");
+		await add(world, "notice");
+		await world.pass({ hours: 1 });
+		expect([world.anna.state().held?.body, world.sends().length]).toEqual(["From a colleague", 0]);
+		expect((await world.outbox.status("notice"))?.waitsFor).toMatchObject({ kind: "held_text", id: null });
+	});
+
+	test("own_held: a reply takes the place of our held text only while the window is open", async () => {
+		const world = await createHeld();
+		await add(world, "answer", { purpose: "reply" });
+		await world.pass({ hours: 1 });
+		expect([world.anna.state().held?.body, bodies(world)]).toEqual(["held", ["held"]]);
+		world.anna.writes("Is it still free?");
+		await world.pass({ minutes: 20 });
+		expect(world.texts()).toEqual(["answer"]);
+	});
+
+	test("quiet_while_closed: a reply waits for the morning if the window is closed, and not if it is open", async () => {
+		const world = createWorld(night);
+		goTo(world, "05T22:00:00");
+		await add(world, "at once", { purpose: "reply" });
+		await world.pass({ minutes: 1 });
+		expect(world.texts()).toEqual(["at once"]);
+		goTo(world, "06T22:00:00");
+		await add(world, "in the morning", { purpose: "reply" });
+		await world.pass({ hours: 9, minutes: 59 });
+		expect([world.templates(), await kindOf(world, "in the morning")]).toEqual([0, "quiet_hours"]);
+		await world.pass({ minutes: 1 });
+		expect(world.templates()).toBe(1);
+	});
+
+	test("skip: a text that is not to ask for consent ends in a closed window", async () => {
+		const world = createClosed();
+		await add(world, "notice", { whenClosed: "skip" });
+		await world.pass({ minutes: 1 });
+		expect([await stateOf(world, "notice"), world.sends()]).toEqual([["expired", "window_closed"], []]);
+	});
+
+	test("before_send: the check of the application cancels a text, or puts it off until a time", async () => {
+		const world: World = createWorld({
+			...defaults,
+			beforeSend: ({ id }, { now }) => {
+				if (id === "no") return "cancel";
+				return now < waitUntil ? { waitUntil } : "send";
+			},
+		});
+		const waitUntil = inHours(world, 2);
+		for (const id of ["no", "later"]) await add(world, id);
+		await world.pass({ hours: 1, minutes: 59 });
+		expect(await stateOf(world, "no")).toEqual(["cancelled", "before_send"]);
+		expect((await world.outbox.status("later"))?.waitsFor).toMatchObject({ kind: "not_before", until: waitUntil });
+		expect(world.sends()).toEqual([]);
+		await world.pass({ minutes: 1 });
+		expect(world.texts()).toEqual(["later"]);
+	});
+
+	const settings = {
+		consent_unavailable: [{ missingTemplates: ["consent"] }, { missingTemplates: [] }],
+		language_required: [{ languages: ["nl", "fr"], defaultLanguage: null }, { defaultLanguage: "nl" }],
+		language_unavailable: [{ languages: ["de"], defaultLanguage: "de" }, { languages: ["de", "fr"] }],
+	} as const;
+	test.each(Object.entries(settings))(
+		"settings: %s keeps a text to a closed window back until the agency has changed them, and none to an open one",
+		async (reason, [broken, mended]) => {
+			const world = createClosed();
+			const ben = world.agency.contact("+447700900102");
+			ben.writes("Hello");
+			world.agency.consent.set(broken);
+			const language = reason === "language_unavailable" ? { consentLanguage: "fr" } : {};
+			await add(world, "closed", language);
+			await add(world, "open", { to: ben.phoneNumber, ...language });
+			await world.pass({ minutes: 30 });
+			expect(await stateOf(world, "closed")).toEqual(["waiting", reason]);
+			expect([bodies(world), await kindOf(world, "closed")]).toEqual([["open"], "settings"]);
+			world.agency.consent.set(mended);
+			await world.pass({ minutes: 30 });
+			expect(await world.state("closed")).toBe("held");
+		},
+	);
+});
