@@ -10,6 +10,7 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Adapter, adapters, over } from "../adapters.ts";
 import { listening } from "../client/listening.ts";
 import { eventually } from "../eventually.ts";
+import { isLong } from "../length.ts";
 import { memoryStore } from "./memory.ts";
 
 afterEach(() => void vi.restoreAllMocks());
@@ -125,9 +126,11 @@ describe.each(adapters)("over %s", (adapter) => {
 
 	test.each(everywhere)(
 		"a machine that %s at any step between a reading and the request sends nothing to a contact who wrote STOP, on %s",
-		async (_what, _connection, [byDate, bySteady], closes) => {
+		async (what, _connection, [byDate, bySteady], closes) => {
+			// The step is the same for every kind of stop, so that a short run takes every third one for the others.
+			const stride = isLong || what === "is stopped" ? 1 : 3;
 			let afterwards = 0;
-			for (let step = 1; afterwards < 3; step++) {
+			for (let step = 1; afterwards < 3; step += stride) {
 				const { anna, outbox, offer, until, texts, pass, hooks, pauses, posts } = await open({ adapter, closes });
 				let postsBefore: number | undefined;
 				const steps = atStep(step, () => {

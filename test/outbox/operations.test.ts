@@ -15,7 +15,7 @@ function createOffice(change: (store: OutboxStore) => Partial<OutboxStore> = () 
 	const agencies = [sandbox.agency(), sandbox.link({ name: "Second" })];
 	const contacts = agencies.map((agency) => agency.contact("+447700900101"));
 	for (const contact of contacts) contact.writes("Hello");
-	const client = createClient(sandbox.connection);
+	const client = createClient({ ...sandbox.connection, retry: { baseDelayMs: 1 } });
 	const memory = memoryStore();
 	const store = { ...memory, ...change(memory) };
 	const told: [string, string | undefined, string | undefined][] = [];

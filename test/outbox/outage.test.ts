@@ -3,6 +3,7 @@ import { createClient } from "messaging-conversations";
 import { createOutbox, type Pause, type PgBossSendOptions, pgBossEngine } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { expect, test, vi } from "vitest";
+import { eventually } from "../eventually.ts";
 import { memoryStore } from "./memory.ts";
 import type { OutboxStore } from "./port.ts";
 
@@ -71,7 +72,8 @@ const withCode = (code: string): Error => Object.assign(new Error("unexpected"),
 const unlisted = ["25P03", "25P04", "XX000", "58030", "0A000", "42P05", "P6004", "UND_ERR_SOCKET", "SERVER_ERROR"];
 const unlistedOfMysql = ["1047", "1105", "1129", "3100", "3101", "4031", "9007", "ER_UNKNOWN_COM_ERROR"];
 
-test.each<[what: string, error: Error]>([
+// Each waits a second for the end of its pause.
+test.concurrent.each<[what: string, error: Error]>([
 	["a read time-out of pg", new Error("Query read timeout")],
 	["a database over HTTP", new TypeError("fetch failed")],
 	...[...unlisted, ...unlistedOfMysql].map((code): [string, Error] => [code, withCode(code)]),
@@ -83,9 +85,9 @@ test.each<[what: string, error: Error]>([
 	await outbox.enqueue(text);
 	const stop = new AbortController();
 	const working = outbox.work({ signal: stop.signal });
-	await expect.poll(() => pauses.length).toBe(1);
+	await eventually(() => expect(pauses).toHaveLength(1));
 	isAway = false;
-	await expect.poll(() => anna.inbox().map(({ body }) => body)).toEqual(["Hi"]);
+	await eventually(() => expect(anna.inbox().map(({ body }) => body)).toEqual(["Hi"]));
 	stop.abort();
 	await working;
 	expect(pauses).toMatchObject([{ reason: "database" }]);

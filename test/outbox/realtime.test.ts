@@ -2,11 +2,12 @@
 import { createClient } from "messaging-conversations";
 import { createOutbox, type OutboxOptions } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
-import { afterEach, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
+import { eventually } from "../eventually.ts";
 import { memoryStore } from "./memory.ts";
 
 const ending: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
+afterAll(async () => {
 	for (const end of ending.splice(0)) await end();
 });
 
@@ -23,12 +24,13 @@ function start(options: Partial<OutboxOptions> = {}) {
 	});
 	const enqueue = (id: string) =>
 		outbox.enqueue({ id, agencyId: sandbox.agency().id, to: anna.phoneNumber, body: `Text ${id}` });
-	const reaches = (id: string, state: string) => expect.poll(async () => (await outbox.status(id))?.state).toBe(state);
+	const reaches = (id: string, state: string) =>
+		eventually(async () => expect((await outbox.status(id))?.state).toBe(state));
 	const kinds = () => anna.inbox().map(({ kind }) => kind);
 	return { sandbox, anna, outbox, enqueue, reaches, kinds };
 }
 
-test.each(["before", "after"] as const)(
+test.concurrent.each(["before", "after"] as const)(
 	"a lost answer is settled, whether the fault was %s the send",
 	async (phase) => {
 		const { sandbox, anna, enqueue, reaches, kinds } = start();
@@ -40,7 +42,7 @@ test.each(["before", "after"] as const)(
 	},
 );
 
-test("held, answered in words, and delivered by the same id", async () => {
+test.concurrent("held, answered in words, and delivered by the same id", async () => {
 	const { anna, enqueue, reaches, kinds } = start({ onReply: "send" });
 	await enqueue("1");
 	await enqueue("2");
@@ -50,7 +52,7 @@ test("held, answered in words, and delivered by the same id", async () => {
 	expect(kinds()).toEqual(["template", "text", "text"]);
 });
 
-test("held and declined is dropped, what waited is cancelled, and what is enqueued later is sent", async () => {
+test.concurrent("held and declined is dropped, what waited is cancelled, and what is enqueued later is sent", async () => {
 	const { sandbox, anna, enqueue, reaches } = start();
 	await enqueue("1");
 	await enqueue("2");
@@ -64,7 +66,7 @@ test("held and declined is dropped, what waited is cancelled, and what is enqueu
 	await reaches("3", "sent");
 });
 
-test("what is enqueued two minutes after a decline is sent, although the clock of the sandbox stands in between", async () => {
+test.concurrent("what is enqueued two minutes after a decline is sent, although the clock of the sandbox stands in between", async () => {
 	const { sandbox, anna, enqueue, reaches } = start();
 	sandbox.clock.advance({ ms: 973 });
 	for (const round of [1, 2, 3]) {
@@ -79,7 +81,7 @@ test("what is enqueued two minutes after a decline is sent, although the clock o
 	}
 });
 
-test("what is enqueued right after a decline was noticed is sent, although the service's clock is days ahead", async () => {
+test.concurrent("what is enqueued right after a decline was noticed is sent, although the service's clock is days ahead", async () => {
 	const { sandbox, anna, enqueue, reaches } = start();
 	sandbox.clock.advance({ days: Math.ceil((Date.now() - sandbox.clock.now().getTime()) / 86_400_000) + 2 });
 	await enqueue("1");
@@ -92,7 +94,7 @@ test("what is enqueued right after a decline was noticed is sent, although the s
 	await reaches("3", "sent");
 });
 
-test("an id that the service forgot while the window closed does not make a second text", async () => {
+test.concurrent("an id that the service forgot while the window closed does not make a second text", async () => {
 	const sandboxOptions = {
 		policy: { operationIdTtlHours: 1, retryAfterDelivery: "resend", templateOnReplace: true },
 	} as const;
@@ -114,7 +116,7 @@ test("an id that the service forgot while the window closed does not make a seco
 	expect(anna.inbox().map(({ kind }) => kind)).toEqual(["text"]);
 });
 
-test("a message is followed until it is read", async () => {
+test.concurrent("a message is followed until it is read", async () => {
 	const { sandbox, anna, outbox, enqueue, reaches } = start({
 		followMs: [30, 60, 120, 240, 480, 960, 2_000, 4_000, 8_000],
 	});
@@ -128,7 +130,7 @@ test("a message is followed until it is read", async () => {
 	await reaches("1", "read");
 });
 
-test("a revoked key loses no text, and the next key sends it", async () => {
+test.concurrent("a revoked key loses no text, and the next key sends it", async () => {
 	const sandbox = createSandbox();
 	const anna = sandbox.agency().contact("+447700900101");
 	anna.writes("Hello");
@@ -138,7 +140,7 @@ test("a revoked key loses no text, and the next key sends it", async () => {
 	const { outbox, reaches } = start({ client, onPaused: ({ error }) => reported.push(error?._tag ?? "none") });
 	sandbox.keys.revoke(sandbox.keys.list()[0]?.id ?? "");
 	await outbox.enqueue({ id: "1", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" });
-	await expect.poll(() => reported).toEqual(["PartnerUnauthorized"]);
+	await eventually(() => expect(reported).toEqual(["PartnerUnauthorized"]));
 	apiKey = sandbox.keys.create({ scopes: ["conversations:read", "messages:write"] }).apiKey;
 	await reaches("1", "sent");
 	expect(reported).toEqual(["PartnerUnauthorized"]);
