@@ -89,9 +89,9 @@ export function policyFrom(base: RetryPolicy, given: RetryOptions | false | unde
 
 /** Options of every call, beside its own parameters. Only own fields count, and an object of another realm is accepted. */
 export interface CallOptions {
-	/** Aborts the call with `PartnerAbortError`. A send in flight may have been accepted all the same: see `outcome`. */
+	/** Aborts the call with `PartnerAbortError`; `deadline` and `timeoutMs` end it by time. A send in flight may have been accepted all the same: see `outcome`. */
 	signal?: AbortSignal | undefined;
-	/** Time limit of one attempt, headers and body, in milliseconds. @default 15000 for reads, 30000 for sends */
+	/** Time limit of one attempt, headers and body, in milliseconds; `deadline` limits the whole call. @default 15000 for reads, 30000 for sends */
 	timeoutMs?: number | undefined;
 	/**
 	 * Time limit of one call, attempts and waits together, while `timeoutMs` limits one attempt: in milliseconds, or a `Date` at
@@ -106,7 +106,7 @@ export interface CallOptions {
 	 * doesn't come between a read and the send that relies on it.
 	 */
 	keyScope?: object | undefined;
-	/** Retry options that differ from the client's; `false` means exactly one request. */
+	/** Retry options that differ from the client's, which hold for the others; `false` means exactly one request. */
 	retry?: RetryOptions | false | undefined;
 	/** Headers to send, such as `{ "x-request-source": "crm" }`, beside those of the client. */
 	headers?: RequestHeaders | undefined;
@@ -212,7 +212,7 @@ export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadline
 	/** Base URL with the version segment, such as `https://host/api/v1`. https only; http for loopback hosts and `allowInsecureHosts`. */
 	baseUrl: string | undefined;
 	/**
-	 * Host names that may be reached over http, such as `["sandbox", "host.docker.internal"]` for a sandbox in another
+	 * Host names that `baseUrl` may name over http, such as `["sandbox", "host.docker.internal"]` for a sandbox in another
 	 * container. They take a sandbox key only.
 	 */
 	allowInsecureHosts?: readonly string[] | undefined;
@@ -224,7 +224,7 @@ export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadline
 	 */
 	apiKey: ApiKey | undefined;
 	/**
-	 * The `fetch` to use. Give `fetch` or `transport`, not both.
+	 * The `fetch` to use. `transport` takes its place altogether, so give one of the two.
 	 * @default globalThis.fetch, looked up at each request
 	 */
 	fetch?: Fetch | undefined;
@@ -234,13 +234,13 @@ export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadline
 	 */
 	transport?: Transport | undefined;
 	/**
-	 * How failed attempts are retried. `false` means exactly one request.
+	 * How failed attempts are retried, within `deadline`. `false` means exactly one request.
 	 * @default { attempts: 4, baseDelayMs: 500, maxDelayMs: 8000, budget: 100 }
 	 */
 	retry?: RetryOptions | false | undefined;
-	/** Receives a line of text and an event for each attempt. Neither has the key, a phone number, a name or a message text. */
+	/** Receives a line of text and an event for each attempt; `onAttempt` gets the event alone. Neither has the key, a phone number, a name or a message text. */
 	logger?: Logger | undefined;
-	/** Called after each attempt. Errors that it throws are ignored. */
+	/** Called with the event of each attempt, for metrics; `tracer` has one span for the whole call. Errors that it throws are ignored. */
 	onAttempt?: ((event: AttemptEvent) => unknown) | undefined;
 	/**
 	 * An OpenTelemetry tracer. It gets one span for each request and its retries, by the HTTP semantic conventions, with
@@ -252,7 +252,8 @@ export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadline
 	onContractDrift?: ((drift: ContractDrift) => unknown) | undefined;
 	/**
 	 * The only numbers that may be sent to, or a function that returns exactly `true` for them. A send to another number
-	 * fails with `PartnerInvalidInput` before any request. It keeps a staging system from writing to real people.
+	 * fails with `PartnerInvalidInput` before any request, whatever `allowUnlistedNumber` of the send says. It keeps a staging
+	 * system from writing to real people.
 	 * @default everyone
 	 */
 	allowRecipients?: Recipients | undefined;
@@ -263,7 +264,7 @@ export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadline
 	 * @default "service": only an error with the service's own body is the service's word
 	 */
 	errorBodies?: "service" | "any" | undefined;
-	/** Your application, added to the User-Agent. Characters other than letters, digits, `.`, `_` and `-` become `-`. */
+	/** Your application, added to the User-Agent, which `headers` can't set. Characters other than letters, digits, `.`, `_` and `-` become `-`. */
 	appInfo?:
 		| {
 				/** 1 to 64 ASCII characters. */
@@ -273,12 +274,12 @@ export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadline
 		  }
 		| undefined;
 	/**
-	 * Country in which a number without `+` or `00` is read.
+	 * Country in which a number without `+` or `00` is read. An outbox takes it over, unless it's given one of its own.
 	 * @default "BE"
 	 */
 	defaultCountry?: CountryCode | undefined;
 	/**
-	 * Allows the client in a browser page. `createClient` throws there otherwise, because everybody could read the key.
+	 * Allows the client in a browser page; `allowInsecureHosts` is what http needs. `createClient` throws there otherwise, because everybody could read the key.
 	 * @default false
 	 */
 	dangerouslyAllowBrowser?: boolean | undefined;

@@ -30,9 +30,9 @@ export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
 	 * @default a random UUID
 	 */
 	operationId?: string | undefined;
-	/** The agency's sender to use, a UUID. Without it the agency's default sender is used. */
+	/** The sender to use, a UUID, one of those of the agency that `client.agency(id)` names. @default the agency's default sender */
 	subaccountId?: string | null | undefined;
-	/** One of `windowReopenReadiness.availableLanguages`. Required when the window is closed and the agency has more than one. */
+	/** Language of the request for consent, not of `body`: one of `windowReopenReadiness.availableLanguages`. Required when the window is closed and the agency has more than one. */
 	consentLanguage?: string | undefined;
 	/**
 	 * What to do if the service holds a text for the contact already. `"replace"` sends, and the held text is never sent.
@@ -55,7 +55,8 @@ export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
 export interface SendOptions extends CallOptions {
 	/**
 	 * Sends to a number that the numbering plan of its country does not list. Numbers of Belgium, the Netherlands, France,
-	 * Luxembourg and Germany are refused otherwise. Use it for a range that is newer than this package.
+	 * Luxembourg and Germany are refused otherwise. Use it for a range that is newer than this package. `allowRecipients` of the
+	 * client holds all the same.
 	 * @default false
 	 */
 	allowUnlistedNumber?: boolean | undefined;

@@ -49,7 +49,7 @@ export interface EnqueuedText {
 	consentLanguage?: string | undefined;
 	/** The agency's sender to use, a UUID; its default sender when left out or null. */
 	subaccountId?: string | null | undefined;
-	/** It is not sent before this time, and blocks no other text until then. A string must include a UTC offset or `Z`. */
+	/** It is not sent before this time, and blocks no other text until then; `quietHours` may delay it further. A string must include a UTC offset or `Z`. */
 	notBefore?: Date | string | number | undefined;
 	/**
 	 * No request begins after this time. It overrides `defaultMaxAgeMs` in both directions. A string must include a UTC offset or `Z`.
@@ -71,6 +71,7 @@ export interface EnqueuedText {
 	/**
 	 * What the text does while the service holds another one for the contact. `"wait"`: it waits until that one has ended.
 	 * `"send_if_open"`: it is sent if the window is open, and the held one may end as `replaced`. `"replace"`: it takes its place.
+	 * `whenClosed` is about a closed window behind which nothing is held.
 	 * @default by its purpose: a reply does not wait for another text of the outbox if the window is open, everything else waits
 	 */
 	onHeld?: OnHeld | undefined;
@@ -84,7 +85,7 @@ export interface EnqueuedText {
 	 * The id of an earlier text of the agency whose place this one takes, for example because a visit has moved. If that one waits, it
 	 * is cancelled. If the service holds it, this one replaces it there, or, if it is to another number of the contact, it can't be taken
 	 * back: the status says so. If it has ended, or is not there, this one is stored like any other. While it is being
-	 * sent, `enqueue` throws `PartnerInvalidInput`, and nothing is stored. Name the agency too if it is another one.
+	 * sent, `enqueue` throws `PartnerInvalidInput`, and nothing is stored. `onHeld: "replace"` takes the place of whatever is held. Name the agency too if it is another one.
 	 */
 	supersedes?:
 		| string

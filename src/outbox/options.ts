@@ -29,15 +29,15 @@ export interface OutboxOptions {
 	 * `retry` and `deadline` do not apply to sends: the outbox makes one attempt and then reads what became of it.
 	 */
 	client: Client;
-	/** Where the texts are: what {@link sqliteStore}, {@link postgresStore} or {@link mysqlStore} returns. */
+	/** Where the texts are, with or without an `engine`: what {@link sqliteStore}, {@link postgresStore} or {@link mysqlStore} returns. */
 	store: DatabaseStore;
 	/**
 	 * Wakes workers in other processes within moments: {@link pgBossEngine} or {@link bullmqEngine}. Without one they look for new
-	 * texts once a second. Any number of processes may work, with and without an engine.
+	 * texts in the `store` once a second. Any number of processes may work, with and without an engine.
 	 */
 	engine?: OutboxEngine | undefined;
 	/**
-	 * Runs before every request, except when the outbox repeats a request at once with the same id. Gets the conversation that
+	 * Your own rule; `quietHours` and `optOut` are the ready ones. Runs before every request, except when the outbox repeats a request at once with the same id. Gets the conversation that
 	 * was just read, and returns `"send"`, `"cancel"`, `{ waitUntil: Date }` or `{ consentLanguage: "fr" }`. It may run
 	 * repeatedly and on several workers, so it must not change anything. If it throws or takes more than 5 seconds, nothing is
 	 * sent: the contact's queue waits, and `onPaused` is called.
@@ -47,7 +47,8 @@ export interface OutboxOptions {
 	 * What happens to a held text when the contact answers in words, which opens the window. `"wait"` leaves it to the
 	 * contact's consent. `"send"` sends it again with its own `operationId`, which should deliver it. A function gets the
 	 * contact's messages and returns `"send"`, `"wait"` or `"cancel"`. Be careful with `"send"`: "STOP" is an answer too. And
-	 * if the service keeps a held text although the same one went out, a later consent delivers it a second time.
+	 * if the service keeps a held text although the same one went out, a later consent delivers it a second time. `onHeld` is about
+	 * the texts that wait behind a held one.
 	 * @default "wait"
 	 */
 	onReply?: "wait" | "send" | OnReply | undefined;
@@ -55,7 +56,7 @@ export interface OutboxOptions {
 	 * The hours in which no notice and no marketing text begins, such as
 	 * `{ from: "20:00", to: "08:00", timeZone: "Europe/Brussels" }`. A text that comes due in them waits until they end, and
 	 * keeps its place in the order. If its time ends before that, it expires as soon as this is known (`reason: "quiet_hours"`). A reply waits only
-	 * while the window is closed. Repeats keep them too. `timeZone` may be a function of the agency's id.
+	 * while the window is closed. Repeats keep them too. `notBefore` delays one text. `timeZone` may be a function of the agency's id.
 	 */
 	quietHours?: QuietHours | undefined;
 	/**
@@ -81,18 +82,18 @@ export interface OutboxOptions {
 	onHeld?: OnHeld | undefined;
 	/**
 	 * How long a response may be on its way, in milliseconds. If the result of a send is unknown and the conversation shows no
-	 * sign of it for this long, it was not taken.
+	 * sign of it for this long, it was not taken. What was taken is followed by `followMs`.
 	 * @default 65000
 	 */
 	settleMs?: number | undefined;
 	/**
-	 * How long to wait between checks of a message that was sent, in milliseconds. The checks end when it is read or has failed,
+	 * How long to wait between checks of a message that was sent, in milliseconds; `settleMs` is for requests without a result. The checks end when it is read or has failed,
 	 * or with the list. A held text is checked at the same intervals, at least every 10 minutes.
 	 * @default 10 s, 30 s, 2 min, 10 min, 1 h, 6 h, 24 h
 	 */
 	followMs?: readonly number[] | undefined;
 	/**
-	 * Contacts that this process sends to at once. Half of them are of one agency at most while another one waits, and half are
+	 * Contacts that this process sends to at once; which come first is for `purpose` and `priority` of the texts. Half of them are of one agency at most while another one waits, and half are
 	 * only read.
 	 * @default 16
 	 */
@@ -103,13 +104,13 @@ export interface OutboxOptions {
 	 */
 	onSettled?: ((status: OutboxStatus) => unknown) | undefined;
 	/**
-	 * Called once when something keeps texts waiting, such as the key, an outage or a setting of an agency. The outbox
+	 * Called once when something keeps many texts waiting, such as the key, an outage or a setting of an agency. The outbox
 	 * resumes by itself. Errors that it throws are ignored.
 	 */
 	onPaused?: ((pause: Pause) => unknown) | undefined;
-	/** Country in which `enqueue` reads a number without `+` or `00`. @default that of the client */
+	/** Country in which `enqueue` reads a number without `+` or `00`, in place of the client's. @default that of the client */
 	defaultCountry?: CountryCode | undefined;
-	/** The time, in milliseconds or as a Date. Tests give a sandbox's own: `sandbox.clock.now`. @default Date.now */
+	/** The outbox's own time, in milliseconds or as a Date; the service's comes with its answers. Tests give a sandbox's own: `sandbox.clock.now`. @default Date.now */
 	now?: (() => Date | number) | undefined;
 }
 

@@ -32,11 +32,14 @@ export interface WatchAgenciesOptions<Tx = unknown> extends Omit<FeedOptions, "s
 	 */
 	maxMs?: number | undefined;
 	/**
-	 * How often `me.get` is asked which agencies are linked, in milliseconds. After a 403 it is asked sooner.
+	 * How often `me.get` is asked which agencies are linked, in milliseconds; `minMs` and `maxMs` are pauses between polls. After a 403 it is asked sooner.
 	 * @default 60000
 	 */
 	discoverMs?: number | undefined;
-	/** This process follows its part of the agencies, chosen by their ids: `{ index: 0, of: 3 }` is the first of three. */
+	/**
+	 * This process follows its part of the agencies, chosen by their ids: `{ index: 0, of: 3 }` is the first of three. The parts are
+	 * fixed, so that no database is needed; with `lease` another process takes over.
+	 */
 	partition?:
 		| {
 				/** Which part this process follows, from 0. */
@@ -50,7 +53,7 @@ export interface WatchAgenciesOptions<Tx = unknown> extends Omit<FeedOptions, "s
 	 * and a time. It is called before each poll, and every 15 seconds while one runs. May be async.
 	 */
 	lease?: ((agencyId: string) => boolean | Promise<boolean>) | undefined;
-	/** Gets the figures of each poll, for your metrics. May be async. An error that it throws ends the loop. */
+	/** Gets the figures of each poll, for your metrics; `onError` gets each failure once. May be async. An error that it throws ends the loop. */
 	onPoll?: ((poll: AgencyPoll) => unknown) | undefined;
 	/**
 	 * Gets each fact once, with the agency that met it first, or undefined for an error of `me.get`: an outage that every agency

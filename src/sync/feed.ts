@@ -23,7 +23,11 @@ export interface ReadOptions {
 	 * @default false
 	 */
 	raw?: boolean | undefined;
-	/** How many conversations are read at once, while your loop is busy with an earlier one. @default 4 */
+	/**
+	 * How many conversations of one agency are read at once, while your loop is busy with an earlier one; `requestsPerSecond` of
+	 * `watchAgencies` limits all of them over time.
+	 * @default 4
+	 */
 	concurrency?: number | undefined;
 }
 
@@ -35,7 +39,7 @@ export interface FeedOptions extends ReadOptions {
 	 */
 	since: "now" | "beginning" | (string & {});
 	/**
-	 * How late a message may become visible after its own time, in milliseconds. A message that comes later is delivered by
+	 * How late a message may become visible after its own time, in milliseconds: each poll reads so far back. A message that comes later is delivered by
 	 * `reconcile`. The service's times may be coarse: their precision counts too.
 	 * @default 120000
 	 */

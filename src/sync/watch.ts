@@ -22,7 +22,7 @@ export interface WatchOptions extends FeedOptions {
 	 */
 	maxMs?: number | undefined;
 	/**
-	 * Gets the errors that do not end the loop. After an error that may pass (`retryable`) and after a 401 the pause doubles.
+	 * Gets the errors that do not end the loop; it throws those that do. After an error that may pass (`retryable`) and after a 401 the pause doubles.
 	 * It also gets the errors of single conversations that could not be read: `failures` has all of them. Each fact comes once,
 	 * and again after it had passed. It may be async, and the loop waits for it no
 	 * longer than for the pause. An error that it throws ends the loop.
