@@ -3,7 +3,6 @@ import { phaseOf } from "../shared/delivery-phase.ts";
 import { observerOf } from "../shared/observer.ts";
 import { abortSignal, checkedLater, fieldsOf, flag, optional, whole } from "../shared/validation.ts";
 import { type Awaitable, after } from "./awaitable.ts";
-import { unmeasured } from "./clocks.ts";
 import { ifQuiet, isRestored, unsent } from "./decide.ts";
 import {
 	checkedText,
@@ -22,8 +21,10 @@ import { check, moment, object, refuse, text, time } from "./input.ts";
 import { isFurther } from "./match.ts";
 import { createOperator, type ResolveOptions, type ResumeOptions, type SuspendOptions } from "./operator.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
-import { createContact, createOptOutReader, isNumberWrong, isOptedOut } from "./policy/contact.ts";
+import { createContact, createOptOutReader } from "./policy/contact.ts";
+import { isNumberWrong, isOptedOut, storedView } from "./policy/contact-view.ts";
 import { policies, priorityOf, purposeOf } from "./policy/purpose.ts";
+import { quietUntil } from "./policy/quiet-hours.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { Lease, Superseded, Superseding } from "./store.ts";
 import {
@@ -430,7 +431,8 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	async function expireIfQuiet(row: OutboxText): Promise<OutboxText | undefined> {
 		if (policies[purposeOf(row)].keepsQuiet !== "always" || row.state !== "waiting") return undefined;
 		// If the time zone cannot be had, the worker tells of it.
-		const until = await quiet.end(row.agencyId, Math.max(now(), row.readyAt)).catch(() => undefined);
+		const hours = await quiet.hours(row.agencyId).catch(() => null);
+		const until = quietUntil(Math.max(now(), row.readyAt), hours);
 		const change = until === undefined ? undefined : ifQuiet(row, until, options);
 		if (!change?.state) return undefined;
 		const next = changed(row, change, now());
@@ -558,7 +560,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 			for (;;) {
 				const row = await store.find(id);
 				if (row?.state !== "waiting" || row.reason !== "wrong_number") break;
-				if (isNumberWrong(await store.facts(row), unmeasured)) break;
+				if (isNumberWrong(storedView(await store.facts(row)))) break;
 				if (await store.save(changed(row, {}, now()))) break;
 			}
 		}
@@ -570,7 +572,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		const texts = agencyId === undefined ? await store.unfinished({ to }) : [];
 		const agencies = new Set([agencyId ?? "", ...texts.map((row) => row.agencyId)]);
 		const all = await Promise.all([...agencies].map((each) => store.facts({ to, agencyId: each })));
-		return !all.some((facts) => isOptedOut(facts, unmeasured) || isNumberWrong(facts, unmeasured));
+		return !all.map(storedView).some((contact) => isOptedOut(contact) || isNumberWrong(contact));
 	}
 
 	/**
@@ -589,7 +591,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 				const contact = createContact(store, optOuts, row, now);
 				await contact.learn(null);
 				await contact.hear(messages);
-				const change = await endedByOptOut(contact, row);
+				const change = endedByOptOut(row, await contact.view());
 				if (!change) break;
 				const next = changed(row, change, now());
 				if (!(await store.save(next))) continue;

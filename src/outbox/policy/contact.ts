@@ -1,23 +1,14 @@
 /*
- * What is known of a contact beyond their texts: whether they asked for no more of them.
+ * Hears what contacts say beyond their texts, such as that they want no more of them, and stores it.
  */
 import type { Message } from "messaging-conversations";
-import {
-	aheadRange,
-	isSurelyAfter,
-	laterOf,
-	latestByOwn,
-	type Offset,
-	toleranceMs,
-	unmeasured,
-	wrongClockMs,
-} from "../clocks.ts";
+import { laterOf, type Offset, unmeasured } from "../clocks.ts";
 import { hookError } from "../hook-error.ts";
-import { backupSlackMs, declineIn, isTap, isWords, type Reading, timeOf } from "../match.ts";
+import { declineIn, isTap, isWords, type Reading, timeOf } from "../match.ts";
 import type { OutboxStore } from "../store.ts";
-import type { ContactFacts, FactTime, OutboxText, Recipient } from "../text.ts";
+import type { ContactFacts, FactTime, Recipient } from "../text.ts";
+import { type ContactView, isOptedOut, storedView } from "./contact-view.ts";
 import { isOptIn, isOptOut, isOptOutButton, isRefusal, isWrongNumber } from "./opt-out/opt-out.ts";
-import { policies, purposeOf } from "./purpose.ts";
 
 /** What a contact's message asks for, or says. */
 export type Asks = "out" | "in" | "wrongNumber" | "refused" | undefined;
@@ -80,39 +71,10 @@ export interface Contact {
 	hear: (messages: readonly Message[]) => Promise<void>;
 	/** The time of the newest message that is known, by the service's clock; 0 if none is. */
 	knownAt: () => Promise<number>;
-	/** Whether the conversation was read, so that no later message can be missed that can be known. */
-	isUpToDate: () => boolean;
-	/** Whether they want no texts, as far as the newest messages say. */
-	hasOptedOut: () => Promise<boolean>;
 	/** Stores what became of a text that the service held. */
 	note: (facts: ContactFacts) => Promise<void>;
-	/** Whether they have said that the number is wrong, and nobody that it is right. */
-	hasWrongNumber: () => Promise<boolean>;
-	/** Whether they ever have. */
-	hadWrongNumber: () => Promise<boolean>;
-	/** Whether nobody has said since that it is right, whatever a reading shows of the clocks. */
-	hasSurelyWrongNumber: () => Promise<boolean>;
-	/** Whether they have refused something, and have not written since. */
-	hasRefused: () => Promise<boolean>;
-	/** Why an earlier text that was declined, or got no answer, ends a waiting one. Null if none does. */
-	endedBy: (text: OutboxText) => Promise<EndedBy | null>;
-	/** The opt-out that came after a text was enqueued, whatever came after it. Null if there was none. */
-	optOutAfter: (text: OutboxText) => Promise<OptOut | null>;
-	/** Why a text may not be sent: the contact has opted out. Null if it may. */
-	optOutOf: (text: OutboxText, reading: Reading | null, isOpen: boolean) => Promise<OptOut | null>;
-}
-
-/** The reason why an earlier text ends a waiting one. */
-export type EndedBy = "earlier_text_declined" | "earlier_text_unanswered";
-
-/** The opt-out that stops a text. */
-export interface OptOut {
-	/** Whether it came after the text was enqueued, as far as that is certain. */
-	isLater: boolean;
-	/** Whether another reading may show that the contact wrote before the text was enqueued: the clocks of this one disagree. */
-	isUnclear: boolean;
-	/** The contact's message, if it is among those that were read. */
-	messageSid: string | null;
+	/** What is known now. */
+	view: () => Promise<ContactView>;
 }
 
 /** A message that asks, and its place in the list. */
@@ -140,16 +102,6 @@ function newestAsks(messages: readonly Message[], asks: (message: Message) => As
 	return newest;
 }
 
-/** Whether what the contact said means no texts. Where the clocks leave it open, it does. */
-export function isOptedOut({ optedOut, optedIn = {} }: ContactFacts, offset: Offset): boolean {
-	return optedOut !== undefined && !isSurelyAfter(optedIn, optedOut, offset);
-}
-
-/** Whether the contact has said that the number is wrong, and no person later that it is right. A message can't say that. */
-export function isNumberWrong({ wrongNumber, optedIn: { own } = {} }: ContactFacts, offset: Offset): boolean {
-	return wrongNumber !== undefined && !isSurelyAfter({ own }, wrongNumber, offset);
-}
-
 export function createContact(
 	store: Pick<OutboxStore, "facts" | "note">,
 	{ asks }: OptOutReader,
@@ -157,19 +109,15 @@ export function createContact(
 	now: () => number,
 ): Contact {
 	let known: Promise<ContactFacts> | undefined;
-	/** The message of the newest opt-out, once it was read. */
-	let named: string | null = null;
 	const facts = (): Promise<ContactFacts> => {
 		known ??= store.facts(recipient);
 		return known;
 	};
-	let isUpToDate = false;
-	/** When the contact last wrote words, by the service's clock. */
-	let wroteAt = 0;
-	/** The same of anything but a tap on a button: a photo answers too. */
-	let answeredAt = 0;
-	/** Of the latest reading. */
-	let offset: Offset = unmeasured;
+	let heard: Omit<ContactView, "facts"> = storedView({});
+	const view = async (): Promise<ContactView> => {
+		const stored = await facts();
+		return { ...heard, facts: stored };
+	};
 	async function note(found: ContactFacts): Promise<void> {
 		await store.note(recipient, found);
 		const before = await facts();
@@ -189,13 +137,13 @@ export function createContact(
 	async function hear(messages: readonly Message[]): Promise<void> {
 		for (const message of messages) {
 			const sentAt = timeOf(message.createdAt);
-			if (hasWords(message)) wroteAt = Math.max(wroteAt, sentAt);
-			if (isWords(message)) answeredAt = Math.max(answeredAt, sentAt);
+			if (hasWords(message)) heard.wroteAt = Math.max(heard.wroteAt, sentAt);
+			if (isWords(message)) heard.answeredAt = Math.max(heard.answeredAt, sentAt);
 		}
 		const { out, in: back, wrongNumber, refused } = newestAsks(messages, asks);
 		if (!out && !back && !wrongNumber && !refused) return;
 		const before = await facts();
-		const wasOut = isOptedOut(before, offset);
+		const wasOut = isOptedOut({ ...heard, facts: before });
 		/** As the service said it. At the same millisecond the newer one of the list gets one more, so that it counts. */
 		const timeFrom = (ask: AskedBy, other: AskedBy | undefined, isNews: boolean): FactTime | undefined => {
 			const more = other && other.at === ask.at && ask.index < other.index ? 1 : 0;
@@ -208,7 +156,7 @@ export function createContact(
 		const backAt = back && timeFrom(back, out, wasOut && !wrongNumber && !before.wrongNumber);
 		const wrongAt = wrongNumber && timeFrom(wrongNumber, undefined, !before.wrongNumber);
 		const refusedAt = refused && timeFrom(refused, undefined, !before.refused);
-		if (out && (!outAt?.service || outAt.service >= (before.optedOut?.service ?? 0))) named = out.messageSid;
+		if (out && (!outAt?.service || outAt.service >= (before.optedOut?.service ?? 0))) heard.optOutSid = out.messageSid;
 		const isNew = (fact: keyof ContactFacts, at: FactTime | undefined): boolean =>
 			at !== undefined && (at.own ?? at.service ?? 0) > (before[fact]?.[at.own ? "own" : "service"] ?? 0);
 		const found: ContactFacts = {
@@ -239,94 +187,19 @@ export function createContact(
 			// One of two at the same time has one more.
 			return Math.max(0, ...times.map((time) => time - 1));
 		},
-		isUpToDate: () => isUpToDate,
-		async hasOptedOut() {
-			return isUpToDate && isOptedOut(await facts(), offset);
-		},
-		async hasWrongNumber() {
-			return isNumberWrong(await facts(), offset);
-		},
-		async hadWrongNumber() {
-			return (await facts()).wrongNumber !== undefined;
-		},
-		async hasSurelyWrongNumber() {
-			const { wrongNumber, optedIn } = await facts();
-			return wrongNumber !== undefined && (optedIn?.own ?? 0) <= (wrongNumber.own ?? wrongNumber.service ?? 0);
-		},
-		async hasRefused() {
-			const { refused, optedIn = {} } = await facts();
-			const isOver = (since: FactTime): boolean => refused !== undefined && isSurelyAfter(since, refused, offset);
-			return refused !== undefined && !isOver({ service: wroteAt }) && !isOver(optedIn);
-		},
 		async learn(reading) {
 			const messages = reading?.messages ?? [];
-			isUpToDate = true;
-			offset = reading ?? unmeasured;
+			const { aheadMs, isMeasured } = reading ?? unmeasured;
+			heard = { ...heard, isUpToDate: true, offset: { aheadMs, isMeasured }, wordsAt: [] };
 			// Somebody may have called `optOut` meanwhile.
 			known = undefined;
 			await hearLateDecline(messages);
 			await hear(messages);
+			const words = messages.filter((message) => hasWords(message) && asks(message) !== "out");
+			heard.wordsAt = words.map(({ createdAt }) => timeOf(createdAt));
 		},
 		hear,
 		note,
-		async endedBy(text) {
-			const { declined = {}, declineNoticed, ignored = {}, ignoredMarketing = {} } = await facts();
-			const { afterDecline, endedByIgnored } = policies[purposeOf(text)];
-			// By the time of the tap, and not by when it was noticed.
-			const latest = latestByOwn(declined, offset);
-			const noticedAt = declineNoticed?.own ?? latest;
-			// A sandbox can be days ahead. A decline was not later than it was noticed, whatever its time says.
-			const declinedAt = latest - noticedAt > wrongClockMs ? noticedAt : latest;
-			if (text.createdAt < declinedAt) return "earlier_text_declined";
-			// The contact may have written since.
-			if (!isUpToDate) return null;
-			const wrote = { service: wroteAt };
-			const hasDeclined = declinedAt > 0;
-			// At the same millisecond it may be an answer to what they wrote with the tap.
-			const isSame = text.createdAt === declinedAt && (declined.service ?? 0) > wroteAt;
-			if (hasDeclined && isSame) return "earlier_text_declined";
-			const isSilent =
-				(declined.service ?? 0) > wroteAt ||
-				(declined.own !== undefined && !isSurelyAfter(wrote, { own: declined.own }, offset));
-			if (afterDecline === "cancel" && hasDeclined && isSilent) return "earlier_text_declined";
-			const ends = ({ own = 0, service = 0 }: FactTime): boolean => text.createdAt < own && answeredAt <= service;
-			const isEnded =
-				(endedByIgnored !== "none" && ends(ignored)) || (endedByIgnored === "all" && ends(ignoredMarketing));
-			return isEnded ? "earlier_text_unanswered" : null;
-		},
-		async optOutAfter({ createdAt, progress }) {
-			const { optedOut: { service = Number.NEGATIVE_INFINITY, own = Number.NEGATIVE_INFINITY } = {} } = await facts();
-			const from = Math.max(createdAt, (progress.restored?.from ?? 0) - backupSlackMs);
-			const isAfter = own >= from || service >= from - toleranceMs(offset);
-			return isAfter ? { isLater: true, isUnclear: false, messageSid: named } : null;
-		},
-		async optOutOf(text, reading, isOpen) {
-			const known = await facts();
-			const { optedOut } = known;
-			if (!optedOut || !isOptedOut(known, offset)) return null;
-			const messages = reading?.messages ?? [];
-			const { out } = newestAsks(messages, asks);
-			if (out && out.at >= (optedOut.service ?? 0)) named = out.messageSid;
-			const { createdAt } = text;
-			const [leastMs] = aheadRange(offset);
-			const { service = Number.NEGATIVE_INFINITY, own = Number.NEGATIVE_INFINITY } = optedOut;
-			// Without a reading it is not known what the contact wrote since, unless it was reported.
-			const isFinal = offset.isMeasured || wroteAt <= service;
-			const stopped = {
-				isLater: own >= createdAt || (isFinal && service + leastMs >= createdAt),
-				messageSid: named,
-			};
-			if (policies[purposeOf(text)].afterOptOut === "never") return { ...stopped, isUnclear: false };
-			const written = messages.filter((message) => {
-				const isSince = isSurelyAfter({ service: timeOf(message.createdAt) }, optedOut, offset);
-				return hasWords(message) && asks(message) !== "out" && isSince;
-			});
-			const hasWritten = (aheadMs: number): boolean =>
-				written.some((message) => timeOf(message.createdAt) + aheadMs <= createdAt);
-			const isAnswer = hasWritten(offset.aheadMs);
-			// A clock that is wrong by so much may be that of the one machine that has answered.
-			const isUnclear = Math.abs(offset.aheadMs) > wrongClockMs && isAnswer !== hasWritten(0);
-			return isOpen && isAnswer && !isUnclear ? null : { ...stopped, isUnclear };
-		},
+		view,
 	};
 }

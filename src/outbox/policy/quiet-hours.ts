@@ -28,9 +28,9 @@ export function minutesFrom(time: unknown): number | undefined {
 	return hours === undefined ? undefined : Number(hours) * 60 + Number(minutes);
 }
 
-/** The instant at which the quiet hours end, in milliseconds since 1970. Undefined if it is not in them. */
-export function quietUntil(at: number, hours: ZonedHours): number | undefined {
-	if (!isQuiet(at, hours)) return undefined;
+/** The instant at which the quiet hours end, in milliseconds since 1970. Undefined if it is not in them, or if there are none. */
+export function quietUntil(at: number, hours: ZonedHours | null): number | undefined {
+	if (!hours || !isQuiet(at, hours)) return undefined;
 	const minute = Math.floor(at / minuteMs) * minuteMs;
 	const offset = offsetOf(minute, hours.timeZone);
 	const end = minute + untilEnd(minute, hours) * minuteMs;

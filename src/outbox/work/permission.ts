@@ -9,7 +9,9 @@ import { thrownBy } from "../hook-error.ts";
 import { type HeldMatch, type Match, messagesSince, type Reading, timeOf } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
 import type { Contact } from "../policy/contact.ts";
+import { endedBy, hasRefused, isNumberSurelyWrong, isNumberWrong, optOutOf } from "../policy/contact-view.ts";
 import { policies, purposeOf } from "../policy/purpose.ts";
+import { quietUntil } from "../policy/quiet-hours.ts";
 import { type Change, type OutboxText, storableId } from "../text.ts";
 import { errorOf, hookFailure } from "./failure.ts";
 import { askBeforeSend, askOnReply, type BeforeSendVerdict, type ReplyVerdict } from "./hooks.ts";
@@ -86,7 +88,8 @@ export async function validUntil(context: Context, text: OutboxText, grounds: Gr
 	// Quiet hours begin with a minute.
 	const nextMinute = now - (now % 60_000) + 60_000;
 	if (nextMinute - now > freshMs || isSilent(text, grounds, now)) return until;
-	const isQuiet = (await quiet.end(text.agencyId, nextMinute).catch(() => undefined)) !== undefined;
+	const hours = await quiet.hours(text.agencyId).catch(() => null);
+	const isQuiet = quietUntil(nextMinute, hours) !== undefined;
 	return isQuiet ? Math.min(until, nextMinute) : until;
 }
 
@@ -147,9 +150,10 @@ async function ifOptedOut(
 	reading: Reading | null,
 ): Promise<Change | undefined> {
 	const now = options.now();
-	const optOut = await contact.optOutOf(text, reading, isSurelyOpen(reading, now));
-	const endedBy = text.state === "waiting" ? await contact.endedBy(text) : null;
-	if (!optOut) return endedBy ? unsent(text, "cancelled", endedBy) : undefined;
+	const known = await contact.view();
+	const optOut = optOutOf(text, known, isSurelyOpen(reading, now));
+	const ended = text.state === "waiting" ? endedBy(text, known) : null;
+	if (!optOut) return ended ? unsent(text, "cancelled", ended) : undefined;
 	// Neither sent nor ended: the next reading may show it.
 	if (optOut.isUnclear || (reading && isUnsure(reading, now) && policies[purposeOf(text)].afterOptOut !== "never"))
 		return tryAgain(text, now);
@@ -160,14 +164,15 @@ async function ifOptedOut(
 /** The change of a text that waits for what the contact, or a person who knows their number, says next. */
 async function ifKeptBack({ options, contact }: Context, text: OutboxText): Promise<Change | undefined> {
 	const { onWrongNumber, onRefusal } = policies[purposeOf(text)];
-	if (onWrongNumber === "wait" && (await contact.hasWrongNumber())) return keptBack(text, "wrong_number", options);
-	if (onRefusal === "wait" && (await contact.hasRefused())) return keptBack(text, "refusal", options);
+	const known = await contact.view();
+	if (onWrongNumber === "wait" && isNumberWrong(known)) return keptBack(text, "wrong_number", options);
+	if (onRefusal === "wait" && hasRefused(known)) return keptBack(text, "refusal", options);
 	return undefined;
 }
 
 /** The same without a read: no message can say that the number is right. */
 export async function ifWrongNumber({ options, contact }: Context, text: OutboxText): Promise<Change | undefined> {
-	const isKept = policies[purposeOf(text)].onWrongNumber === "wait" && (await contact.hasSurelyWrongNumber());
+	const isKept = policies[purposeOf(text)].onWrongNumber === "wait" && isNumberSurelyWrong(await contact.view());
 	return isKept ? keptBack(text, "wrong_number", options) : undefined;
 }
 
@@ -269,7 +274,7 @@ export async function ifAsleep(
 	const now = options.now();
 	if (policies[purposeOf(text)].keepsQuiet === "while_closed" && isSurelyOpen(reading, now)) return undefined;
 	try {
-		const until = await quiet.end(text.agencyId, now);
+		const until = quietUntil(now, await quiet.hours(text.agencyId));
 		if (until === undefined) return undefined;
 		if (text.state === "held") return readAgain(text, options, now);
 		const change = ifQuiet(text, until, options);

@@ -2,6 +2,7 @@
  * Works through the queue of one recipient, text by text.
  */
 import { createContact } from "../policy/contact.ts";
+import { isNumberWrong, isOptedOut } from "../policy/contact-view.ts";
 import { policies, purposeOf } from "../policy/purpose.ts";
 import { bandOf, type Lease, type NextDue } from "../store.ts";
 import { earlierTexts } from "../supersede.ts";
@@ -80,11 +81,11 @@ async function workTexts(context: QueueContext, signal: AbortSignal | undefined)
 	}
 	if (signal?.aborted) return { at: now(), band: lease.band };
 	// Those whose turn has not come too, so that their status says so.
-	if ((await context.contact.hasOptedOut()) && (await endUnsent(context, await allOpen(context, lease))))
+	const known = await context.contact.view();
+	if (known.isUpToDate && isOptedOut(known) && (await endUnsent(context, await allOpen(context, lease))))
 		[due, rest] = [undefined, undefined];
 	const isMarked = due?.some(({ reason }) => reason === "wrong_number") ?? false;
-	if ((context.contact.isUpToDate() || isMarked) && (await markWrongNumber(context, lease)))
-		[due, rest] = [undefined, undefined];
+	if ((known.isUpToDate || isMarked) && (await markWrongNumber(context, lease))) [due, rest] = [undefined, undefined];
 	const suspended = lease.isSuspended ? await nextWhileSuspended(context.options, lease) : undefined;
 	if (suspended) return suspended;
 	return rest ? rest.next : nextOf(context, lease, due);
@@ -93,8 +94,9 @@ async function workTexts(context: QueueContext, signal: AbortSignal | undefined)
 /** Lets the status of all texts that wait say that the number is wrong, or no longer. Returns whether any has changed. */
 async function markWrongNumber(context: QueueContext, lease: Lease): Promise<boolean> {
 	const { contact } = context;
-	const isWrong = await contact.hasWrongNumber();
-	if (!isWrong && !(await contact.hadWrongNumber())) return false;
+	const known = await contact.view();
+	const isWrong = isNumberWrong(known);
+	if (!known.facts.wrongNumber) return false;
 	let isAny = false;
 	for (const text of await allOpen(context, lease)) {
 		const isMarked = text.reason === "wrong_number";

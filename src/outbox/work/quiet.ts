@@ -1,14 +1,14 @@
 /*
- * When the quiet hours of an agency end.
+ * The quiet hours of the agencies, each in its time zone.
  */
-import { minutesFrom, type QuietHours, quietUntil } from "../policy/quiet-hours.ts";
+import { minutesFrom, type QuietHours, quietUntil, type ZonedHours } from "../policy/quiet-hours.ts";
 import type { OutboxStore } from "../store.ts";
 import { askTimeZone } from "./hooks.ts";
 
 /** The quiet hours of the agencies. */
 export interface QuietClock {
-	/** When they end, if a time is within them, in milliseconds. @throws PartnerConfigurationError without a time zone */
-	end: (agencyId: string, at: number) => Promise<number | undefined>;
+	/** Those of an agency; null if the outbox has none. @throws PartnerConfigurationError without a time zone */
+	hours: (agencyId: string) => Promise<ZonedHours | null>;
 }
 
 /** How long a time zone is taken for that of the agency. */
@@ -27,10 +27,10 @@ export function createQuietClock(hours: QuietHours | undefined, now: () => numbe
 		return zone;
 	}
 	return {
-		async end(agencyId, at) {
-			if (!hours) return undefined;
+		async hours(agencyId) {
+			if (!hours) return null;
 			const [from = 0, to = 0] = [minutesFrom(hours.from), minutesFrom(hours.to)];
-			return quietUntil(at, { from, to, timeZone: await zoneOf(agencyId, hours.timeZone) });
+			return { from, to, timeZone: await zoneOf(agencyId, hours.timeZone) };
 		},
 	};
 }
@@ -56,7 +56,7 @@ export function createAlarm(store: Pick<OutboxStore, "asleep" | "awaken">, quiet
 			if (sleep.until <= at) continue;
 			const { agencyId } = sleep;
 			try {
-				if (!ends.has(agencyId)) ends.set(agencyId, await quiet.end(agencyId, at));
+				if (!ends.has(agencyId)) ends.set(agencyId, quietUntil(at, await quiet.hours(agencyId)));
 			} catch {
 				// The text that is due tells of it.
 				continue;

@@ -20,6 +20,7 @@ import {
 } from "../decide.ts";
 import { withRead } from "../journal.ts";
 import { isConsentFailed, lastHeldBy, type Match } from "../match.ts";
+import { optOutAfter, optOutOf } from "../policy/contact-view.ts";
 import { policies, purposeOf } from "../policy/purpose.ts";
 import type { Change, OutboxText } from "../text.ts";
 import type { QueueContext } from "./context.ts";
@@ -59,7 +60,9 @@ export async function workText(
 	if (before !== "read" && !isRepeat) return (await write(context, head, before)) !== undefined;
 	const others = lease.isSuspended ? [] : texts;
 	const isOut =
-		head.state === "held" && !head.progress.cancelRequested && (await context.contact.optOutOf(head, null, true));
+		head.state === "held" &&
+		!head.progress.cancelRequested &&
+		optOutOf(head, await context.contact.view(), undefined) !== null;
 	const waitsFor =
 		isOut || willing(head, others, options).length > 0 ? undefined : await ifUnchanged(context, head, signal);
 	if (waitsFor) return putOff(context, head, waitsFor, texts);
@@ -161,7 +164,8 @@ async function letPass(
 /** An opt-out since a backup ends what was restored from it, as it did the first time, although the contact may want texts by now. */
 async function sinceBackup({ contact }: QueueContext, text: OutboxText, decision: Decision): Promise<Decision> {
 	const isWaiting = typeof decision === "string" || decision.state === undefined;
-	const optOut = isRestored(text) && text.state === "waiting" && isWaiting ? await contact.optOutAfter(text) : null;
+	const optOut =
+		isRestored(text) && text.state === "waiting" && isWaiting ? optOutAfter(text, await contact.view()) : null;
 	if (!optOut) return decision;
 	return { ...unsent(text, "cancelled", "opted_out"), progress: { optOutSid: optOut.messageSid } };
 }
@@ -192,7 +196,7 @@ function noted(
 async function withOptOut({ contact, options }: QueueContext, text: OutboxText, match: Match | null) {
 	await contact.learn(match?.reading ?? null);
 	if (!match || text.state !== "held" || text.progress.cancelRequested) return text;
-	const isOut = await contact.optOutOf(text, match.reading, isSurelyOpen(match.reading, options.now()));
+	const isOut = optOutOf(text, await contact.view(), isSurelyOpen(match.reading, options.now()));
 	if (!isOut || isOut.isUnclear) return text;
 	// The step that the reading began tells of it.
 	const [step, ...steps] = [...(text.progress.journal ?? [])].reverse();

@@ -2,8 +2,9 @@
  * Stores a changed text, and ends those that may not be sent any more.
  */
 import { droppedAt, ifQuiet, isRestored, unsent, whileWaiting } from "../decide.ts";
-import type { Contact } from "../policy/contact.ts";
+import { type ContactView, endedBy, optOutOf } from "../policy/contact-view.ts";
 import { policies, purposeOf } from "../policy/purpose.ts";
+import { quietUntil } from "../policy/quiet-hours.ts";
 import { hasSuperseded, isSuperseded, supersededBy } from "../supersede.ts";
 import { type Change, type ContactFacts, changed, isUnfinished, type OpenText, type OutboxText } from "../text.ts";
 import type { QueueContext } from "./context.ts";
@@ -97,21 +98,23 @@ async function ifInTime(
 	const change = whileWaiting(text, options, options.now());
 	const { keepsQuiet } = policies[purposeOf(text)];
 	if (change?.state) return change;
-	const endedBy = await contact.endedBy(text);
-	if (endedBy) return unsent(text, "cancelled", endedBy);
-	const stopped = await endedByOptOut(contact, text);
+	const known = await contact.view();
+	const ended = endedBy(text, known);
+	if (ended) return unsent(text, "cancelled", ended);
+	const stopped = endedByOptOut(text, known);
 	if (stopped) return stopped;
 	// In the place of a held text it rings no phone.
 	const isSilent = texts.some(({ id, state }) => state === "held" && id === text.progress.given?.supersedes);
 	if (change || isSilent || keepsQuiet !== "always") return change;
 	// If the time zone cannot be had, the text that is due tells of it.
-	const until = await quiet.end(text.agencyId, options.now()).catch(() => undefined);
+	const hours = await quiet.hours(text.agencyId).catch(() => null);
+	const until = quietUntil(options.now(), hours);
 	return until === undefined ? undefined : ifQuiet(text, until, options);
 }
 
 /** The end of a waiting text, without a read: a reply may be one to what the contact wrote after the opt-out. */
-export async function endedByOptOut(contact: Contact, text: OutboxText): Promise<Change | undefined> {
-	const optOut = contact.isUpToDate() && (await contact.optOutOf(text, null, true));
+export function endedByOptOut(text: OutboxText, contact: ContactView): Change | undefined {
+	const optOut = contact.isUpToDate && optOutOf(text, contact, undefined);
 	if (!optOut) return undefined;
 	const isEnd = policies[purposeOf(text)].afterOptOut === "never" || optOut.isLater;
 	return isEnd ? { ...unsent(text, "cancelled", "opted_out"), progress: { optOutSid: optOut.messageSid } } : undefined;

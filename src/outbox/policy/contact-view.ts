@@ -1,0 +1,135 @@
+/*
+ * What is known of a contact at a moment, and what follows from it for a text. Nothing here reads, waits or stores.
+ */
+import {
+	aheadRange,
+	isSurelyAfter,
+	latestByOwn,
+	type Offset,
+	toleranceMs,
+	unmeasured,
+	wrongClockMs,
+} from "../clocks.ts";
+import { backupSlackMs } from "../match.ts";
+import type { ContactFacts, FactTime, OutboxText } from "../text.ts";
+import { policies, purposeOf } from "./purpose.ts";
+
+/** What is known of a contact at a moment. */
+export interface ContactView {
+	/** What is stored of them. */
+	facts: ContactFacts;
+	/** Whether the conversation was read, so that no later message can be missed that can be known. */
+	isUpToDate: boolean;
+	/** How far the clocks are apart, by the latest reading. */
+	offset: Offset;
+	/** When they last wrote words, by the service's clock; 0 if that is not known. */
+	wroteAt: number;
+	/** The same of anything but a tap on a button: a photo answers too. */
+	answeredAt: number;
+	/** When they wrote words that are no opt-out, as far as the latest reading shows, by the service's clock. */
+	wordsAt: readonly number[];
+	/** `messageSid` of the message that asked for no more texts, once it was read. */
+	optOutSid: string | null;
+}
+
+/** The reason why an earlier text ends a waiting one. */
+export type EndedBy = "earlier_text_declined" | "earlier_text_unanswered";
+
+/** The opt-out that stops a text. */
+export interface OptOut {
+	/** Whether it came after the text was enqueued, as far as that is certain. */
+	isLater: boolean;
+	/** Whether another reading may show that the contact wrote before the text was enqueued: the clocks of this one disagree. */
+	isUnclear: boolean;
+	/** The contact's message, if it is among those that were read. */
+	messageSid: string | null;
+}
+
+/** What is known of a contact of whom nothing was read. */
+export function storedView(facts: ContactFacts): ContactView {
+	return { facts, isUpToDate: false, offset: unmeasured, wroteAt: 0, answeredAt: 0, wordsAt: [], optOutSid: null };
+}
+
+/** Whether what the contact said means no texts. Where the clocks leave it open, it does. */
+export function isOptedOut({ facts: { optedOut, optedIn = {} }, offset }: ContactView): boolean {
+	return optedOut !== undefined && !isSurelyAfter(optedIn, optedOut, offset);
+}
+
+/** Whether the contact has said that the number is wrong, and no person later that it is right. A message can't say that. */
+export function isNumberWrong({ facts: { wrongNumber, optedIn: { own } = {} }, offset }: ContactView): boolean {
+	return wrongNumber !== undefined && !isSurelyAfter({ own }, wrongNumber, offset);
+}
+
+/** Whether nobody has said since that it is right, whatever a reading shows of the clocks. */
+export function isNumberSurelyWrong({ facts: { wrongNumber, optedIn } }: ContactView): boolean {
+	return wrongNumber !== undefined && (optedIn?.own ?? 0) <= (wrongNumber.own ?? wrongNumber.service ?? 0);
+}
+
+/** Whether the contact has refused something, and has not written since. */
+export function hasRefused({ facts: { refused, optedIn = {} }, offset, wroteAt }: ContactView): boolean {
+	const isOver = (since: FactTime): boolean => refused !== undefined && isSurelyAfter(since, refused, offset);
+	return refused !== undefined && !isOver({ service: wroteAt }) && !isOver(optedIn);
+}
+
+/** Why an earlier text that was declined, or got no answer, ends a waiting one. Null if none does. */
+export function endedBy(text: OutboxText, contact: ContactView): EndedBy | null {
+	const { offset, wroteAt, answeredAt } = contact;
+	const { declined = {}, declineNoticed, ignored = {}, ignoredMarketing = {} } = contact.facts;
+	const { afterDecline, endedByIgnored } = policies[purposeOf(text)];
+	// By the time of the tap, and not by when it was noticed.
+	const latest = latestByOwn(declined, offset);
+	const noticedAt = declineNoticed?.own ?? latest;
+	// A sandbox can be days ahead. A decline was not later than it was noticed, whatever its time says.
+	const declinedAt = latest - noticedAt > wrongClockMs ? noticedAt : latest;
+	if (text.createdAt < declinedAt) return "earlier_text_declined";
+	// The contact may have written since.
+	if (!contact.isUpToDate) return null;
+	const hasDeclined = declinedAt > 0;
+	// At the same millisecond it may be an answer to what they wrote with the tap.
+	const isSame = text.createdAt === declinedAt && (declined.service ?? 0) > wroteAt;
+	if (hasDeclined && isSame) return "earlier_text_declined";
+	const isSilent =
+		(declined.service ?? 0) > wroteAt ||
+		(declined.own !== undefined && !isSurelyAfter({ service: wroteAt }, { own: declined.own }, offset));
+	if (afterDecline === "cancel" && hasDeclined && isSilent) return "earlier_text_declined";
+	const ends = ({ own = 0, service = 0 }: FactTime): boolean => text.createdAt < own && answeredAt <= service;
+	const isEnded = (endedByIgnored !== "none" && ends(ignored)) || (endedByIgnored === "all" && ends(ignoredMarketing));
+	return isEnded ? "earlier_text_unanswered" : null;
+}
+
+/** The opt-out that came after a text was enqueued, or since a backup, whatever came after it. Null if there was none. */
+export function optOutAfter({ createdAt, progress }: OutboxText, contact: ContactView): OptOut | null {
+	const { service = Number.NEGATIVE_INFINITY, own = Number.NEGATIVE_INFINITY } = contact.facts.optedOut ?? {};
+	const from = Math.max(createdAt, (progress.restored?.from ?? 0) - backupSlackMs);
+	const isAfter = own >= from || service >= from - toleranceMs(contact.offset);
+	return isAfter ? { isLater: true, isUnclear: false, messageSid: contact.optOutSid } : null;
+}
+
+/**
+ * Why a text may not be sent: the contact has opted out. Null if it may.
+ *
+ * @param isOpen whether the window is open, as the latest reading shows. Undefined without a reading: then it is not known what the
+ * contact wrote since
+ */
+export function optOutOf(text: OutboxText, contact: ContactView, isOpen: boolean | undefined): OptOut | null {
+	const { offset } = contact;
+	const { optedOut } = contact.facts;
+	if (!optedOut || !isOptedOut(contact)) return null;
+	const { createdAt } = text;
+	const [leastMs] = aheadRange(offset);
+	const { service = Number.NEGATIVE_INFINITY, own = Number.NEGATIVE_INFINITY } = optedOut;
+	// Without a reading it is not known what the contact wrote since, unless it was reported.
+	const isFinal = offset.isMeasured || contact.wroteAt <= service;
+	const stopped = {
+		isLater: own >= createdAt || (isFinal && service + leastMs >= createdAt),
+		messageSid: contact.optOutSid,
+	};
+	if (policies[purposeOf(text)].afterOptOut === "never") return { ...stopped, isUnclear: false };
+	const written = isOpen === undefined ? [] : contact.wordsAt;
+	const since = written.filter((at) => isSurelyAfter({ service: at }, optedOut, offset));
+	const hasWritten = (aheadMs: number): boolean => since.some((at) => at + aheadMs <= createdAt);
+	const isAnswer = hasWritten(offset.aheadMs);
+	// A clock that is wrong by so much may be that of the one machine that has answered.
+	const isUnclear = Math.abs(offset.aheadMs) > wrongClockMs && isAnswer !== hasWritten(0);
+	return isOpen && isAnswer && !isUnclear ? null : { ...stopped, isUnclear };
+}
