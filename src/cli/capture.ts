@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
-import { type AgencyClient, createClient, isPartnerError, type Message } from "messaging-conversations";
+import { type AgencyClient, isPartnerError, type Message } from "messaging-conversations";
 import type { BugFile } from "../sandbox/index.ts";
 import { isWanted } from "./ask.ts";
 import { bugOf, type Captured } from "./capture/bug.ts";
-import { connectionHelp, connectionOptions, readConnection } from "./connection.ts";
+import { clientOf, connectionHelp, connectionOptions, readConnection, remedy } from "./connection.ts";
 import { counted } from "./doctor/check.ts";
 import type { Host } from "./host.ts";
 import { lookOf, mostColumns, wrapped } from "./look.ts";
@@ -45,14 +45,8 @@ async function run(args: string[], host: Host): Promise<number> {
 	const { agency: agencyId, contact, out, yes } = values;
 	if (!agencyId) throw new UsageError("capture needs --agency. The command doctor lists those of the key.");
 	if (!contact) throw new UsageError("capture needs --contact, a phone number in E.164.");
-	const { baseUrl, apiKey } = readConnection(values["env-file"], host);
-	for (const { name, value, from } of [baseUrl, apiKey])
-		if (!value)
-			throw new Error(
-				`${name} is ${value === undefined ? "not set" : "empty"} in ${from}. The command doctor finds out why.`,
-			);
 	const appInfo = { name: "capture" };
-	const client = createClient({ baseUrl: baseUrl.value, apiKey: apiKey.value, fetch: host.fetch, appInfo });
+	const client = clientOf(readConnection(values["env-file"], host), { fetch: host.fetch, appInfo });
 	const captured = await read(client.agency(agencyId), contact);
 	const bug = bugOf(captured);
 	const columns = Math.min(lookOf(host).columns(), mostColumns);
@@ -88,7 +82,7 @@ async function read({ conversations }: AgencyClient, contact: string): Promise<C
 		if (!isPartnerError(error)) throw error;
 		if (error._tag === "PartnerNotFound")
 			throw new Error("The agency has no conversation with this contact, or it is hidden.");
-		throw new Error(`${error.message.replace(/\.$/, "")}. The command doctor finds out why.`);
+		throw new Error(`${error.message.replace(/\.$/, "")}. ${remedy}`);
 	}
 }
 

@@ -4,7 +4,8 @@ import { onParentEnd } from "./parent.ts";
 
 /** What a command uses of the process that it runs in. A test passes its own, and runs a command without a process. */
 export interface Host {
-	readonly env: Readonly<NodeJS.Dict<string>>;
+	/** Returns an environment variable. A function, because an error reporter shows the objects in local variables. */
+	readonly variable: (name: string) => string | undefined;
 	/** The folder in which it was started. */
 	readonly cwd: string;
 	readonly terminal: Pick<NodeJS.WriteStream, "isTTY" | "columns">;
@@ -25,7 +26,7 @@ export interface Host {
 
 /** The process itself. */
 export const processHost: Host = {
-	env: process.env,
+	variable: (name) => process.env[name],
 	cwd: process.cwd(),
 	terminal: process.stdout,
 	fetch: (input, init) => globalThis.fetch(input, init),

@@ -14,17 +14,18 @@ export interface Look {
 	columns(): number;
 }
 
-export function lookOf({ env, terminal }: Host): Look {
+export function lookOf({ variable, terminal }: Host): Look {
 	return {
-		isColoured: isColoured(env, terminal.isTTY),
+		isColoured: isColoured(variable, terminal.isTTY),
 		columns: () => Math.max(fewestColumns, terminal.columns || mostColumns),
 	};
 }
 
 /** FORCE_COLOR decides, then NO_COLOR (no-color.org), then whether a terminal shows it. As Node does. */
-function isColoured({ FORCE_COLOR, NO_COLOR, TERM }: Host["env"], isTerminal: boolean): boolean {
-	if (FORCE_COLOR) return FORCE_COLOR !== "0" && FORCE_COLOR !== "false";
-	return isTerminal && !NO_COLOR && TERM !== "dumb";
+function isColoured(variable: Host["variable"], isTerminal: boolean): boolean {
+	const forced = variable("FORCE_COLOR");
+	if (forced) return forced !== "0" && forced !== "false";
+	return isTerminal && !variable("NO_COLOR") && variable("TERM") !== "dumb";
 }
 
 /** A text in a colour. `styleText` of Node 22 looks at the process's own terminal, whatever the look says. */

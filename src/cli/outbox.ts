@@ -3,6 +3,7 @@ import { version } from "../../package.json";
 import { createOperator, type Operator } from "../outbox/operator.ts";
 import { statusOf } from "../outbox/status.ts";
 import type { ListedState, OutboxStore } from "../outbox/store.ts";
+import { Secret } from "../shared/secret.ts";
 import { isWanted } from "./ask.ts";
 import { readVariables } from "./connection.ts";
 import { counted } from "./doctor/check.ts";
@@ -10,7 +11,7 @@ import { createReport, statusOf as statusOfChecks } from "./doctor/report.ts";
 import type { Host } from "./host.ts";
 import { lookOf, mostColumns, wrapped } from "./look.ts";
 import { helpOfActions, type Options, readOptions, refuseUnknownAction, UsageError } from "./options.ts";
-import { openStore, readable } from "./outbox/database.ts";
+import { openStore, safely } from "./outbox/database.ts";
 import { checksOf, explainedLines, listedLines, withoutContent } from "./outbox/show.ts";
 import { jsonLine, printable } from "./text.ts";
 
@@ -363,12 +364,12 @@ interface Place {
 /** Opens the store, and closes it when the action has ended. */
 async function withDesk(values: Place, host: Host, act: (desk: Desk) => Promise<number>): Promise<number> {
 	const file = values["env-file"];
-	const inFile = file === undefined ? undefined : readVariables(file).DATABASE_URL;
-	const url = values.database ?? host.env.DATABASE_URL ?? inFile;
-	if (!url?.trim()) throw new Error("DATABASE_URL is not set. Set it, or name the database with --database.");
+	const inFile = file === undefined ? undefined : readVariables(file);
+	const url = new Secret((values.database ?? host.variable("DATABASE_URL") ?? inFile?.("DATABASE_URL") ?? "").trim());
+	if (url.reveal() === "") throw new Error("DATABASE_URL is not set. Set it, or name the database with --database.");
 	// It is fine if the reader stops early, such as head.
 	host.onOutputClosed(() => {});
-	const { store, close } = await openStore(url.trim(), values.table, host.cwd);
+	const { store, close } = await openStore(url, values.table, host.cwd);
 	try {
 		return await act({
 			operator: createOperator(store, Date.now),
@@ -383,7 +384,7 @@ async function withDesk(values: Place, host: Host, act: (desk: Desk) => Promise<
 			tell(value) {
 				if (values.json) host.print(jsonLine(value));
 			},
-			safely: (running) => running.catch((error: unknown) => Promise.reject(readable(error, url.trim()))),
+			safely: (running) => safely(running, url),
 		});
 	} finally {
 		await close();

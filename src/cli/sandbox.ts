@@ -113,12 +113,17 @@ async function run(args: string[], host: Host): Promise<number> {
 	// A reader that stops early, such as head, does not end the sandbox.
 	host.onOutputClosed(() => {});
 	const file = values["env-file"];
-	const env = file === undefined ? host.env : { ...readVariables(file), ...host.env };
+	const inFile = file === undefined ? undefined : readVariables(file);
 	const closing: (() => unknown)[] = [];
 	try {
 		const state = values.state === undefined ? undefined : openState(values.state);
 		if (state) closing.push(state.release);
-		const { sandbox, server, bug } = await start(values, state, env[tokenVariable], host);
+		const { sandbox, server, bug } = await start(
+			values,
+			state,
+			host.variable(tokenVariable) ?? inFile?.(tokenVariable),
+			host,
+		);
 		closing.push(server.close); // or the process would not end
 		if (state) closing.push(state.keep(sandbox, host.printError));
 		await new Promise<void>((resolve) => {

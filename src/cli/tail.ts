@@ -1,6 +1,14 @@
-import { type Agency, type ClientOptions, createClient } from "messaging-conversations";
+import type { Agency } from "messaging-conversations";
 import type { Sandbox } from "../sandbox/index.ts";
-import { connectionHelp, connectionOptions, readConnection, startSandbox } from "./connection.ts";
+import {
+	type Connection,
+	clientOf,
+	connectionHelp,
+	connectionOptions,
+	readConnection,
+	remedy,
+	startSandbox,
+} from "./connection.ts";
 import type { Host } from "./host.ts";
 import { lookOf, wrapped } from "./look.ts";
 import { type Options, readOptions, UsageError } from "./options.ts";
@@ -41,7 +49,6 @@ Numbers are masked and texts are hidden, unless --show is given.`,
 	notes: connectionHelp,
 };
 
-const remedy = "The command doctor finds out why.";
 const notReached = "The key does not reach the agency of --agency. The command doctor lists those that it reaches.";
 
 export const tailCommand = { summary: "Prints new messages and changes as they come.", failure: 1, options, run };
@@ -56,11 +63,8 @@ async function run(args: string[], host: Host): Promise<number> {
 	const stop = stopping.signal;
 	const local = values.sandbox ? await startSandbox() : undefined;
 	if (local) play(local.sandbox, stop);
-	const { baseUrl, apiKey } = local?.connection ?? readConnection(values["env-file"], host);
 	try {
-		for (const { name, value, from } of [baseUrl, apiKey])
-			if (!value) throw new Error(`${name} is ${value === undefined ? "not set" : "empty"} in ${from}. ${remedy}`);
-		const connection = { baseUrl: baseUrl.value, apiKey: apiKey.value, fetch: host.fetch };
+		const connection = local?.connection ?? readConnection(values["env-file"], host);
 		const { agency: agencyId, show, json } = values;
 		return (await follow({ connection, agencyId, everyMs, show, json, stop, host })) ? 0 : 1;
 	} finally {
@@ -70,7 +74,7 @@ async function run(args: string[], host: Host): Promise<number> {
 }
 
 interface Follow {
-	readonly connection: Pick<ClientOptions, "baseUrl" | "apiKey" | "fetch">;
+	readonly connection: Connection;
 	readonly agencyId: string | undefined;
 	readonly everyMs: number;
 	readonly show: boolean;
@@ -81,7 +85,7 @@ interface Follow {
 
 /** Follows the agencies until the signal; false when one of them could not be followed on. */
 async function follow({ connection, agencyId, everyMs, show, json, stop, host }: Follow): Promise<boolean> {
-	const agencies = await agenciesOf(connection, { agencyId, stop });
+	const agencies = await agenciesOf({ connection, agencyId, stop, host });
 	if (stop.aborted) return true;
 	const dateLine = createDateLine(new Date());
 	// In a pipe, each event is one line.
@@ -104,7 +108,7 @@ async function follow({ connection, agencyId, everyMs, show, json, stop, host }:
 			// On stderr, so that a program that reads the events gets nothing else.
 			onProblem: (text) => say(`! ${nameOf(agency)}: ${printable(text)}`),
 		});
-		return run(createClient({ ...connection, onAttempt: attempted, appInfo }).agency(agency.id));
+		return run(clientOf(connection, { fetch: host.fetch, onAttempt: attempted, appInfo }).agency(agency.id));
 	});
 	say(`Following ${agencies.map(nameOf).join(", ")} from now on. Ctrl-C stops it.`);
 	return (await Promise.all(followed)).every(Boolean);
@@ -115,11 +119,9 @@ function nameOf({ id, name }: Agency): string {
 }
 
 /** The agencies to follow; none when the signal comes first. */
-async function agenciesOf(
-	connection: Follow["connection"],
-	{ agencyId, stop }: Pick<Follow, "agencyId" | "stop">,
-): Promise<Agency[]> {
-	const agencies = await readAgencies(connection, stop);
+async function agenciesOf(asked: Pick<Follow, "connection" | "agencyId" | "stop" | "host">): Promise<Agency[]> {
+	const { agencyId, stop } = asked;
+	const agencies = await readAgencies(asked);
 	if (stop.aborted) return [];
 	const chosen = agencyId === undefined ? agencies : agencies.filter(({ id }) => id === agencyId);
 	if (chosen.length === 0) throw new Error(agencyId === undefined ? "No agency is linked." : notReached);
@@ -128,11 +130,12 @@ async function agenciesOf(
 	return chosen;
 }
 
-async function readAgencies(connection: Follow["connection"], signal: AbortSignal): Promise<Agency[]> {
+async function readAgencies({ connection, stop, host }: Pick<Follow, "connection" | "stop" | "host">) {
+	const client = clientOf(connection, { fetch: host.fetch, appInfo });
 	try {
-		return (await createClient({ ...connection, appInfo }).me.get({ signal })).agencies;
+		return (await client.me.get({ signal: stop })).agencies;
 	} catch (error) {
-		if (signal.aborted) return [];
+		if (stop.aborted) return [];
 		const reason = error instanceof Error ? error.message : String(error);
 		throw new Error(`${reason.replace(/\.$/, "")}. ${remedy}`);
 	}

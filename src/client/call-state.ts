@@ -1,11 +1,11 @@
 import { operationTable } from "../../generated/operations.ts";
 import type { Answers } from "../shared/copies.ts";
 import { type Moment, thisMoment } from "../shared/freshness.ts";
+import type { Secret } from "../shared/secret.ts";
 import type { Observers } from "./attempt-event.ts";
 import { type ApiKey, type CallOptions, policyFrom, type RetryPolicy, sentHeaders } from "./client-options.ts";
 import type { ContractDrift } from "./drift.ts";
 import type { Operation, OperationId, PartnerError } from "./errors.ts";
-import type { Secret } from "./secret.ts";
 import type { Tracer } from "./trace.ts";
 import type { Transport, TransportHead } from "./transport.ts";
 

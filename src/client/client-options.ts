@@ -2,6 +2,7 @@ import { limits } from "../../generated/operations.ts";
 import { version } from "../../package.json";
 import { type CountryCode, country } from "../phone/phone.ts";
 import { isLoopback } from "../shared/hosts.ts";
+import { Secret } from "../shared/secret.ts";
 import {
 	abortSignal,
 	callable,
@@ -29,7 +30,6 @@ import type { ContractDrift } from "./drift.ts";
 import { type Facts, PartnerConfigurationError, PartnerInvalidInput } from "./errors.ts";
 import type { Fetch } from "./fetch-transport.ts";
 import type { Recipients } from "./recipients.ts";
-import { Secret } from "./secret.ts";
 import type { Tracer } from "./trace.ts";
 import type { Transport } from "./transport.ts";
 
@@ -324,6 +324,15 @@ const schema = object({
 });
 
 export type CheckedOptions = ValueOf<typeof schema>;
+
+/** A copy of options whose key is a secret. Anything that isn't an object is returned as it is. */
+export function withSecretKey(options: unknown): unknown {
+	const { apiKey, ...rest } = ownKey(options) ? options : { apiKey: undefined };
+	return apiKey === undefined ? options : { ...rest, apiKey: new Secret(apiKey) };
+}
+
+const ownKey = (options: unknown): options is { apiKey: unknown } =>
+	typeof options === "object" && options !== null && Object.hasOwn(options, "apiKey");
 
 /**
  * Checks the options and returns a copy.

@@ -16,6 +16,7 @@ import {
 	refuseBrowser,
 	sentHeaders,
 	userAgentOf,
+	withSecretKey,
 } from "./client-options.ts";
 import { type ConversationsGroup, createConversations } from "./conversations.ts";
 import { createExecutor } from "./execute.ts";
@@ -25,7 +26,6 @@ import { createMessages, type MessagesGroup } from "./messages.ts";
 import { createReuseGuard, type ReuseGuard } from "./operation-id.ts";
 import { createRecipientCheck } from "./recipients.ts";
 import { createSendRequest, type SendRequest } from "./request.ts";
-import { withSecretKey } from "./secret.ts";
 
 /** The calls of one agency. */
 export interface AgencyClient {

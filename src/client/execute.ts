@@ -1,6 +1,7 @@
 import createFetchClient, { type Client as Api, type RequestOptions } from "openapi-fetch";
 import pRetry, { type Options as RetryLoop } from "p-retry";
 import type { paths } from "../../generated/openapi.ts";
+import { Secret } from "../shared/secret.ts";
 import { sleep } from "../shared/sleep.ts";
 import { beginLeftMs, type CallPlan, type CallState, type ClientState, leftMs, startCall } from "./call-state.ts";
 import type { CallOptions, RetryPolicy } from "./client-options.ts";
@@ -23,7 +24,6 @@ import { correlationIdOf, repeatsRequest } from "./redact.ts";
 import { reportAttempt } from "./report-attempt.ts";
 import { judge, oversized, unreadable } from "./response.ts";
 import { refund, roomMs, waitBefore } from "./retry.ts";
-import { Secret } from "./secret.ts";
 import { type EndTrace, inTrace } from "./trace.ts";
 import { noResponse, type TransportAnswer, type TransportFault, type TransportHead } from "./transport.ts";
 

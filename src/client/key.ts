@@ -2,6 +2,7 @@
  * The key of an attempt.
  */
 
+import { Secret } from "../shared/secret.ts";
 import { keyAfterRefusal } from "./cached-key.ts";
 import { type CallState, leftMs } from "./call-state.ts";
 import { type ApiKey, keyProblem } from "./client-options.ts";
@@ -12,7 +13,6 @@ import { Limit } from "./limit.ts";
 import { word } from "./network-fault.ts";
 import { reportAttempt } from "./report-attempt.ts";
 import { roomMs } from "./retry.ts";
-import { Secret } from "./secret.ts";
 
 /** The key of this attempt. A function is asked each time, so that a rotated key is used at once, except for a send in doubt. */
 export function readKey<Data>(call: CallState<Data>): Secret<string> | Promise<Secret<string>> {

@@ -1,5 +1,6 @@
 import { answers } from "../../generated/answers.ts";
 import { operationTable } from "../../generated/operations.ts";
+import type { Secret } from "../shared/secret.ts";
 import type { CallState } from "./call-state.ts";
 import { reportErrorDrift } from "./drift.ts";
 import {
@@ -18,7 +19,6 @@ import { factsOf } from "./facts.ts";
 import { isListed, isOfService, isServerError, repeatAfterGateway } from "./gateway.ts";
 import { intermediary, redirectTarget, serviceMessage } from "./redact.ts";
 import { retryAfterMs } from "./retry.ts";
-import type { Secret } from "./secret.ts";
 
 /** What openapi-fetch made of a body. It may repeat the key, so that no frame that throws has it in a variable. */
 export type Answer = Secret<{ data?: unknown; error?: unknown }>;

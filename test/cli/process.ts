@@ -17,10 +17,18 @@ export interface Ended {
 /** Runs the command to its end, with these variables in its environment. */
 export type Run = (args: readonly string[], env?: Record<string, string>) => Promise<Ended>;
 
-/** Runs the command in a process of its own. `command` is the program, and its arguments before those of the run. */
-export function processRun([file = "", ...before]: readonly string[]): Run {
+/**
+ * Runs the command in a process of its own.
+ *
+ * @param command the program, and its arguments before those of the run
+ * @param cwd the folder in which it runs
+ */
+export function processRun([file = "", ...before]: readonly string[], cwd?: string): Run {
 	return async (args, env) => {
-		const child = spawn(file, [...before, ...args], { env: { ...process.env, ...env } });
+		const child = spawn(file, [...before, ...args], {
+			...(cwd !== undefined && { cwd }),
+			env: { ...process.env, ...env },
+		});
 		let [out, err] = ["", ""];
 		child.stdout.on("data", (chunk) => (out += chunk));
 		child.stderr.on("data", (chunk) => (err += chunk));

@@ -40,7 +40,7 @@ export function start(
 	const opened: string[] = [];
 	const readers = new Set<(key: string) => void>();
 	const host: Host = {
-		env,
+		variable: (name) => env[name],
 		cwd,
 		fetch,
 		terminal: { isTTY: terminal !== undefined, columns: terminal?.columns ?? 0 },

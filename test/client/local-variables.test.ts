@@ -1,6 +1,5 @@
 // What a reporter of errors finds in the local variables of the frames in which an error is thrown: Sentry's option
 // includeLocalVariables stores them in the error itself, by the protocol of the inspector as here (S14).
-import { type Debugger, type Runtime, Session } from "node:inspector";
 import { inspect } from "node:util";
 import {
 	type ClientOptions,
@@ -13,58 +12,23 @@ import { expect, test } from "vitest";
 import { adapters, over } from "../adapters.ts";
 import { failure, quick, sixCalls, wrong } from "../calls.ts";
 import { agencyId, phone, sentNow, text } from "../canned.ts";
+import { watchVariables } from "../local-variables.ts";
 import { refusal, type Script, scripted } from "../scripted.ts";
 
 const secret = "LOCALKEYCANARY";
 const apiKey = `test_live.key0001.${secret}`;
-/** What Sentry reads is one level deep. */
-const deepest = 3;
 
 /** Runs something, and returns each variable of this package's frames that held the key when something was thrown. */
 async function variablesWithKey(run: () => unknown): Promise<{ found: string[]; pauses: number }> {
-	const session = new Session();
-	session.connect();
-	const scripts = new Map<string, string>();
-	const found: string[] = [];
-	let pauses = 0;
-	const read = (objectId: string): Runtime.PropertyDescriptor[] => {
-		let properties: Runtime.PropertyDescriptor[] = [];
-		// In the thread that is paused the answer comes before this returns.
-		session.post("Runtime.getProperties", { objectId, ownProperties: true }, (_, answer) => {
-			properties = answer?.result ?? [];
-		});
-		return properties;
-	};
-	const holds = ({ value, description, objectId, type }: Runtime.RemoteObject, depth: number): boolean => {
-		if (typeof value === "string" || type === "string") return String(value ?? description).includes(secret);
-		if (!objectId || depth >= deepest || type === "function") return false;
-		return read(objectId).some((each) => each.value && each.name !== "__proto__" && holds(each.value, depth + 1));
-	};
-	session.on("Debugger.scriptParsed", ({ params }) => void scripts.set(params.scriptId, params.url));
-	session.on("Debugger.paused", ({ params }: { params: Debugger.PausedEventDataType }) => {
-		pauses++;
-		for (const { location, url, functionName, scopeChain } of params.callFrames) {
-			const file = url || scripts.get(location.scriptId) || "";
-			if (!/\/src\/[\w/-]+\.tsx?(\?|$)/.test(file)) continue;
-			for (const { type, object } of scopeChain) {
-				if (!["local", "block", "catch"].includes(type) || !object.objectId) continue;
-				for (const { name, value } of read(object.objectId))
-					if (value && holds(value, 0)) found.push(`${file.replace(/^.*\/src\//, "")} ${functionName}: ${name}`);
-			}
-		}
-		session.post("Debugger.resume");
-	});
-	session.post("Debugger.enable");
-	session.post("Debugger.setPauseOnExceptions", { state: "all" });
+	const stop = watchVariables([secret], /\/src\/([\w/-]+\.tsx?)(\?|$)/);
 	try {
 		await run();
-	} finally {
-		session.post("Debugger.disable");
-		session.disconnect();
+	} catch (error) {
+		stop();
+		throw error;
 	}
-	return { found: [...new Set(found)], pauses };
+	return stop();
 }
-
 test("the search finds a key in a variable", async () => {
 	const { found, pauses } = await variablesWithKey(() => {
 		const { messages } = createClient({ baseUrl: "https://messaging.example/api/v1", apiKey: "k" }).agency(agencyId);

@@ -1,3 +1,5 @@
+import type { Secret } from "../../shared/secret.ts";
+
 /** What to do, and who can do it. */
 export interface Advice {
 	readonly newKey: string;
@@ -31,4 +33,5 @@ const ofSandbox: Advice = {
 };
 
 /** The advice for a key. Those of sandboxes have a prefix of their own. */
-export const adviceFor = (apiKey: string): Advice => (apiKey.startsWith("sandbox_live.") ? ofSandbox : ofService);
+export const adviceFor = (apiKey: Secret<string> | undefined): Advice =>
+	apiKey?.reveal().startsWith("sandbox_live.") ? ofSandbox : ofService;

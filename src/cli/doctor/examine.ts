@@ -1,5 +1,5 @@
-import { type Client, createClient, type Me } from "messaging-conversations";
-import type { Connection } from "../connection.ts";
+import type { Client, Me } from "messaging-conversations";
+import { type Connection, clientOf } from "../connection.ts";
 import type { Host } from "../host.ts";
 import { type Advice, adviceFor } from "./advice.ts";
 import { checkAgencies, checkErrors } from "./agencies.ts";
@@ -12,7 +12,7 @@ import { checkBaseUrl, checkKeyForm } from "./settings.ts";
 /** Runs the checks in the order in which a call depends on them. It only reads. */
 export async function* examine(
 	connection: Connection,
-	{ env, fetch }: Host,
+	{ variable, fetch }: Host,
 	agencyId?: string,
 ): AsyncGenerator<Check, void, undefined> {
 	const [address, form] = [checkBaseUrl(connection), checkKeyForm(connection)];
@@ -22,23 +22,22 @@ export async function* examine(
 		for (const id of ["dns", "connection", "tls"]) yield skip(id, "base-url failed");
 		return yield* skipService("base-url failed");
 	}
-	const baseUrl = (connection.baseUrl.value ?? "").trim().replace(/\/+$/, "");
+	const baseUrl = (connection.baseUrl.value?.reveal() ?? "").trim().replace(/\/+$/, "");
 	let failed: string | undefined;
-	for await (const check of checkNetwork(new URL(baseUrl), env)) {
+	for await (const check of checkNetwork(new URL(baseUrl), variable)) {
 		yield check;
 		if (check.state === "fail") failed = check.id;
 	}
 	if (failed !== undefined) return yield* skipService(`${failed} failed`);
 
-	const apiKey = connection.apiKey.value ?? "";
-	const advice = adviceFor(apiKey);
+	const advice = adviceFor(connection.apiKey.value);
 	const published = await readPublished(baseUrl, fetch);
 	yield checkClock(published);
 	if (form.state === "fail") {
 		yield* skipKey("key-form failed");
 		return yield checkContract(published);
 	}
-	const client = createClient({ baseUrl, apiKey, fetch, retry: { attempts: 2 }, appInfo: { name: "doctor" } });
+	const client = clientOf(connection, { fetch, retry: { attempts: 2 }, appInfo: { name: "doctor" } });
 	const { check, me } = await checkKey(client, advice);
 	yield check;
 	yield* me ? checkReach(client, me, { agencyId, advice }) : skipReach("key failed");

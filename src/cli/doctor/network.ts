@@ -9,7 +9,7 @@ const fewDays = 14;
 const dayMs = 24 * 3_600_000;
 
 /** Checks the way to the service: the name of its host, a connection, its certificate. */
-export async function* checkNetwork(url: URL, env: Host["env"]): AsyncGenerator<Check, void, undefined> {
+export async function* checkNetwork(url: URL, variable: Host["variable"]): AsyncGenerator<Check, void, undefined> {
 	const host = url.hostname.replace(/^\[|\]$/g, "");
 	const dns = await checkName(host);
 	yield dns;
@@ -20,11 +20,11 @@ export async function* checkNetwork(url: URL, env: Host["env"]): AsyncGenerator<
 	}
 	const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
 	const opened = await open(url.protocol, host, port);
-	yield connectionCheck(opened, `${url.hostname}:${port}`, env);
+	yield connectionCheck(opened, `${url.hostname}:${port}`, variable);
 	if (!opened.connected) yield skip("tls", "connection failed");
 	else if (url.protocol === "http:") yield { id: "tls", state: "ok", what: "None: http on this machine." };
 	else if (opened.error) yield handshakeCheck(opened.error);
-	else yield certificateCheck(opened, host, env);
+	else yield certificateCheck(opened, host, variable);
 	opened.socket.destroy();
 }
 
@@ -77,11 +77,11 @@ function open(protocol: string, host: string, port: number): Promise<Opened> {
 	});
 }
 
-function connectionCheck({ connected, error }: Opened, place: string, env: Host["env"]): Check {
+function connectionCheck({ connected, error }: Opened, place: string, variable: Host["variable"]): Check {
 	const id = "connection";
 	if (connected) return { id, state: "ok", what: `${place} accepts connections.` };
 	const code = codeOf(error);
-	const proxy = env.HTTPS_PROXY ?? env.https_proxy;
+	const proxy = variable("HTTPS_PROXY") ?? variable("https_proxy");
 	const uses =
 		"HTTPS_PROXY is set. fetch uses it only with NODE_USE_ENV_PROXY=1 (Node 24); nodeHttp uses only its option proxy";
 	const hint = proxy ? ` ${uses}.` : "";
@@ -111,12 +111,12 @@ function handshakeCheck(error: unknown): Check {
 	return { id: "tls", state: "fail", what: `The TLS handshake failed (${code}).`, remedy };
 }
 
-function certificateCheck({ socket }: Opened, host: string, env: Host["env"]): Check {
+function certificateCheck({ socket }: Opened, host: string, variable: Host["variable"]): Check {
 	const certificate = "getPeerCertificate" in socket ? socket.getPeerCertificate() : undefined;
 	const code = "authorizationError" in socket ? codeOf(socket.authorizationError) : "";
 	if (!certificate?.valid_to) return handshakeCheck({ code: "no certificate" });
 	const id = "tls";
-	if (env.NODE_TLS_REJECT_UNAUTHORIZED === "0") {
+	if (variable("NODE_TLS_REJECT_UNAUTHORIZED") === "0") {
 		const what = "No certificate is verified here, because NODE_TLS_REJECT_UNAUTHORIZED is 0.";
 		return { id, state: "warn", what, remedy: "Remove that variable: anyone on the way can read the key." };
 	}

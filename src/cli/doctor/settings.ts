@@ -7,10 +7,10 @@ const keyForm = "<prefix>_live.<id>.<secret>";
 
 /** Checks the form of the base URL. It never shows a value that is not a plain URL, because it may contain a key. */
 export function checkBaseUrl({ baseUrl }: Connection): Check {
-	const { name, value = "", from } = baseUrl;
+	const { name, from } = baseUrl;
 	const fail = (what: string, remedy: string): Check => ({ id: "base-url", state: "fail", what, remedy });
 	const set = `Set ${name} to ${form}.`;
-	const text = value.trim();
+	const text = (baseUrl.value?.reveal() ?? "").trim();
 	if (text === "") return absent("base-url", baseUrl, set);
 	if (/_live\./.test(text)) return fail(`There is a key in ${name}.`, `${set} The key belongs in MESSAGING_API_KEY.`);
 	if (isQuoted(text)) return fail(`There are quotes around ${name}.`, "Remove the quotes.");
@@ -36,7 +36,8 @@ export function checkBaseUrl({ baseUrl }: Connection): Check {
 
 /** Checks the form of the key, and never shows a part of it. */
 export function checkKeyForm({ apiKey, baseUrl }: Connection): Check {
-	const { name, value = "", from } = apiKey;
+	const { name, from } = apiKey;
+	const value = apiKey.value?.reveal() ?? "";
 	const fail = (what: string, remedy: string): Check => ({ id: "key-form", state: "fail", what, remedy });
 	if (value.trim() === "") return absent("key-form", apiKey, `Set ${name} to a key from the service's console.`);
 	if (value !== value.trim()) {
@@ -53,7 +54,8 @@ export function checkKeyForm({ apiKey, baseUrl }: Connection): Check {
 		const remedy = "Copy the key again: word processors and chats change dashes and add spaces.";
 		return fail(`There is a space or a character outside ASCII in ${name}.`, remedy);
 	}
-	const url = URL.canParse(baseUrl.value ?? "") ? new URL(baseUrl.value ?? "") : undefined;
+	const address = baseUrl.value?.reveal() ?? "";
+	const url = URL.canParse(address) ? new URL(address) : undefined;
 	if (value.startsWith("sandbox_live.") && url && !isLoopback(url.hostname)) {
 		return fail(
 			`${name} is the key of a sandbox, and the base URL is not a sandbox.`,

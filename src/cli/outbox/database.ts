@@ -10,6 +10,7 @@ import { mysqlStore } from "../../outbox/stores/mysql.ts";
 import { postgresStore } from "../../outbox/stores/postgres.ts";
 import { refuseOtherSchema } from "../../outbox/stores/schema.ts";
 import { sqliteStore } from "../../outbox/stores/sqlite.ts";
+import { Secret } from "../../shared/secret.ts";
 
 /** A store that is open, and what closes its connections. */
 export interface OpenStore {
@@ -30,7 +31,7 @@ interface Driver {
 	readonly name: string;
 	/** What is imported, if it is not the package itself. */
 	readonly entry?: string;
-	open(module: Module, url: string): Opened;
+	open(module: Module, url: Secret<string>): Opened;
 }
 
 /** What an import gives. A package in CommonJS has it all in `default` too. */
@@ -64,9 +65,10 @@ const drivers: Readonly<Record<Dialect | "remote", readonly Driver[]>> = {
 	postgres: [
 		{
 			name: "pg",
-			open: (module, connectionString) => {
+			open: (module, url) => {
 				const Made = exported<Make<Pool>>(module, "Pool");
-				return pool(new Made({ connectionString, max: 2, connectionTimeoutMillis: waitMs }));
+				const limits = { max: 2, connectionTimeoutMillis: waitMs };
+				return pool(new Made({ connectionString: url.reveal(), ...limits }));
 			},
 		},
 	],
@@ -74,51 +76,49 @@ const drivers: Readonly<Record<Dialect | "remote", readonly Driver[]>> = {
 		{
 			name: "mysql2",
 			entry: "mysql2/promise",
-			open: (module, uri) =>
-				pool(
-					exported<Create<Pool>>(
-						module,
-						"createPool",
-					)({
-						uri: uri.replace(/^mariadb:/, "mysql:"),
-						connectionLimit: 2,
-						connectTimeout: waitMs,
-					}),
-				),
+			open: (module, url) => {
+				const create = exported<Create<Pool>>(module, "createPool");
+				const limits = { connectionLimit: 2, connectTimeout: waitMs };
+				return pool(create({ uri: url.reveal().replace(/^mariadb:/, "mysql:"), ...limits }));
+			},
 		},
 		{
 			name: "mariadb",
-			open: (module, given) => {
-				const { hostname, port, username, password, pathname } = new URL(given);
+			open: (module, url) => {
+				const { hostname, port, username, pathname } = new URL(url.reveal());
 				const options = {
 					host: hostname,
 					port: Number(port || 3306),
 					user: decodeURIComponent(username),
-					password: decodeURIComponent(password),
 					database: decodeURIComponent(pathname.slice(1)),
 					connectionLimit: 2,
 					acquireTimeout: waitMs,
 				};
-				return pool(exported<Create<Pool>>(module, "createPool")(options));
+				const create = exported<Create<Pool>>(module, "createPool");
+				return pool(create({ ...options, password: decodeURIComponent(new URL(url.reveal()).password) }));
 			},
 		},
 	],
 	sqlite: [
-		{ name: "better-sqlite3", open: (module, file) => opened(new (module.default as Make<File>)(file)) },
+		{
+			name: "better-sqlite3",
+			open: (module, file) => opened(new (module.default as Make<File>)(file.reveal())),
+		},
 		{
 			name: "node:sqlite",
-			open: (module, file) => opened(new (exported<Make<File>>(module, "DatabaseSync"))(file)),
+			open: (module, file) => opened(new (exported<Make<File>>(module, "DatabaseSync"))(file.reveal())),
 		},
-		{ name: "libsql", open: (module, file) => opened(new (module.default as Make<File>)(file)) },
+		{ name: "libsql", open: (module, file) => opened(new (module.default as Make<File>)(file.reveal())) },
 		{
 			name: "@libsql/client",
-			open: (module, file) => opened(exported<Create<File>>(module, "createClient")({ url: pathToFileURL(file).href })),
+			open: (module, file) =>
+				opened(exported<Create<File>>(module, "createClient")({ url: pathToFileURL(file.reveal()).href })),
 		},
 	],
 	remote: [
 		{
 			name: "@libsql/client",
-			open: (module, url) => opened(exported<Create<File>>(module, "createClient")({ url })),
+			open: (module, url) => opened(exported<Create<File>>(module, "createClient")({ url: url.reveal() })),
 		},
 	],
 };
@@ -138,14 +138,18 @@ const advice: Readonly<Record<keyof typeof drivers, string>> = {
  * @param url an address such as `postgres://…` or `mysql://…`, or the path of a file of SQLite
  * @param cwd the folder in which packages are looked for, and relative files
  */
-export async function openStore(url: string, table: string, cwd: string): Promise<OpenStore> {
-	const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(url)?.[1]?.toLowerCase() ?? "file";
+export async function openStore(url: Secret<string>, table: string, cwd: string): Promise<OpenStore> {
+	const scheme =
+		url
+			.reveal()
+			.match(/^[a-z][a-z0-9+.-]+(?=:)/i)?.[0]
+			.toLowerCase() ?? "file";
 	const kind = kindOf(scheme);
 	const place = kind === "sqlite" ? fileOf(url, cwd) : url;
 	const { db, close } = await open(kind, place, cwd);
 	try {
 		const dialect = kind === "remote" ? "sqlite" : kind;
-		await refuseOtherSchema(db, dialect, table).catch((error: unknown) => Promise.reject(readable(error, url)));
+		await safely(refuseOtherSchema(db, dialect, table), url);
 		const make = { postgres: postgresStore, mysql: mysqlStore, sqlite: sqliteStore }[dialect];
 		const store = make(db as never, { table });
 		if (!isPort(store)) throw new Error("The store is of another version of this package.");
@@ -171,15 +175,20 @@ function kindOf(scheme: string): keyof typeof drivers {
 }
 
 /** The path of a file that exists, because a driver would create an empty one. */
-function fileOf(url: string, cwd: string): string {
-	const path = url.startsWith("file:///") ? fileURLToPath(url) : url.replace(/^(file|sqlite3?):(\/\/)?/, "");
-	const file = /^([a-z]:)?[\\/]/i.test(path) ? path : join(cwd, path);
-	if (!existsSync(file)) throw new Error("There is no file at the path of the database.");
+function fileOf(url: Secret<string>, cwd: string): Secret<string> {
+	const file = new Secret(pathOf(url.reveal(), cwd));
+	if (!existsSync(file.reveal())) throw new Error("There is no file at the path of the database.");
 	return file;
 }
 
-async function open(kind: keyof typeof drivers, place: string, cwd: string): Promise<Opened> {
+function pathOf(url: string, cwd: string): string {
+	const path = url.startsWith("file:///") ? fileURLToPath(url) : url.replace(/^(file|sqlite3?):(\/\/)?/, "");
+	return /^([a-z]:)?[\\/]/i.test(path) ? path : join(cwd, path);
+}
+
+async function open(kind: keyof typeof drivers, place: Secret<string>, cwd: string): Promise<Opened> {
 	const failures: string[] = [];
+	const hidden = secretsIn(place);
 	for (const driver of drivers[kind]) {
 		const needed = neededNode(driver.name, cwd);
 		if (needed !== undefined) {
@@ -192,7 +201,7 @@ async function open(kind: keyof typeof drivers, place: string, cwd: string): Pro
 			return driver.open(module, place);
 		} catch (error) {
 			// For example one that was built for another version of Node.
-			failures.push(`${driver.name} cannot open it: ${readable(error, place).message}`);
+			failures.push(`${driver.name} cannot open it: ${readable(error, hidden).message}`);
 		}
 	}
 	if (failures.length > 0) throw new Error(failures.join(" "));
@@ -224,20 +233,35 @@ async function load(name: string, cwd: string): Promise<Module | undefined> {
 	}
 }
 
-/** The error of a driver in a sentence, without the address, which may hold a password. */
-export function readable(error: unknown, url: string): Error {
-	const { message = "", code = "" }: { message?: unknown; code?: unknown } = Object(error);
-	const password = URL.canParse(url) ? new URL(url).password : "";
-	const secrets = [url, password, decoded(password)].filter((each) => each !== "");
-	const said = secrets.reduce((text, secret) => text.replaceAll(secret, "[hidden]"), String(message || code));
-	return new Error(said === "" ? "The database cannot be used." : said);
+/** Waits for something of the database. Its error then is a sentence without the address, which may hold a password. */
+export async function safely<Result>(running: Promise<Result>, url: Secret<string>): Promise<Result> {
+	const hidden = secretsIn(url);
+	const ended = await running.then(
+		(result) => ({ result }),
+		(error: unknown) => readable(error, hidden),
+	);
+	// Here, because a function that has the driver's error in a variable shows what that quotes.
+	if (ended instanceof Error) throw ended;
+	return ended.result;
+}
+
+/** What a driver may quote of an address. */
+function secretsIn(url: Secret<string>): Secret<readonly string[]> {
+	const password = new Secret(URL.canParse(url.reveal()) ? new URL(url.reveal()).password : "");
+	return new Secret([url.reveal(), password.reveal(), decoded(password)].filter((each) => each !== ""));
 }
 
 /** As a driver knows it, and may quote it. */
-function decoded(password: string): string {
+function decoded(password: Secret<string>): string {
 	try {
-		return decodeURIComponent(password);
+		return decodeURIComponent(password.reveal());
 	} catch {
-		return password;
+		return password.reveal();
 	}
+}
+
+function readable(error: unknown, hidden: Secret<readonly string[]>): Error {
+	const { message = "", code = "" }: { message?: unknown; code?: unknown } = Object(error);
+	const said = hidden.reveal().reduce((text, each) => text.replaceAll(each, "[hidden]"), String(message || code));
+	return new Error(said === "" ? "The database cannot be used." : said);
 }

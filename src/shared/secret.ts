@@ -15,12 +15,3 @@ export class Secret<Value> {
 		return this.#value;
 	}
 }
-
-/** A copy of options whose key is a secret. Anything that isn't an object is returned as it is. */
-export function withSecretKey(options: unknown): unknown {
-	const { apiKey, ...rest } = ownKey(options) ? options : { apiKey: undefined };
-	return apiKey === undefined ? options : { ...rest, apiKey: new Secret(apiKey) };
-}
-
-const ownKey = (options: unknown): options is { apiKey: unknown } =>
-	typeof options === "object" && options !== null && Object.hasOwn(options, "apiKey");
