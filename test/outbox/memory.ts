@@ -393,7 +393,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			const isLate = (row: OutboxText): boolean => {
 				if (row.state === "sending") return isRepeat(row) || row.since <= now - 2 * 60_000;
 				if (row.state !== "waiting") return false;
-				return Number(row.nextAt) <= now ? isTurn(row) : row.readyAt <= now && wasTried(row);
+				return Number(row.nextAt) <= now ? isTurn(row) || wasTried(row) : row.readyAt <= now && wasTried(row);
 			};
 			const due = copies((row) => row.nextAt !== null && !isSuspended(row.agencyId) && isLate(row));
 			const states = {

@@ -419,6 +419,18 @@ describe("health sees what is not sent", () => {
 		expect(await late(world)).toEqual([1, 180]);
 	});
 
+	test("a text of an agency whose link has ended is late at each moment, also right after a try", async () => {
+		const world = createWorld({ onReply: undefined, defaultMaxAgeMs: undefined });
+		world.agency.unlink();
+		await add(world, "a");
+		await world.outbox.runOnce();
+		for (let step = 1; step <= 12; step++) {
+			world.sandbox.clock.advance({ ms: 20_000 });
+			await world.outbox.runOnce();
+			expect(await late(world)).toEqual([1, step / 3]);
+		}
+	});
+
 	test("texts of a suspended agency are not late, those of another one are", async () => {
 		const world = createWorld({ onReply: undefined, defaultMaxAgeMs: undefined });
 		const other = world.sandbox.link({ name: "Other" });
@@ -442,6 +454,43 @@ describe("health sees what is not sent", () => {
 		world.anna.writes("Hello?");
 		await world.pass({ hours: 12 });
 		expect(world.texts()).toEqual(["a", "b", "c"]);
+	});
+
+	test("what slept until the morning is late since then, also what was enqueued behind it at night", async () => {
+		const quietHours = { from: "20:00", to: "08:00", timeZone: "UTC" };
+		const world = createWorld({ onReply: undefined, defaultMaxAgeMs: undefined, quietHours });
+		world.sandbox.clock.advanceTo(new Date("2026-01-05T22:00:00Z"));
+		for (const id of ["a", "b"]) await add(world, id);
+		await world.outbox.runOnce();
+		world.sandbox.clock.advance({ hours: 1 });
+		await add(world, "c");
+		await add(world, "d", { purpose: "marketing" });
+		await world.outbox.runOnce();
+		expect(await late(world)).toEqual([0, null]);
+		// No worker comes at eight.
+		world.sandbox.clock.advanceTo(new Date("2026-01-06T08:05:00Z"));
+		expect(await late(world)).toEqual([4, 5]);
+		world.anna.writes("Hello?");
+		await world.outbox.runOnce();
+		expect(await late(world)).toEqual([0, null]);
+	});
+
+	test("what has a time is late since then, and what beforeSend has put off since the time that it named", async () => {
+		const at = (hour: number) => new Date(Date.UTC(2026, 0, 5, hour));
+		const world = createWorld({
+			onReply: undefined,
+			defaultMaxAgeMs: undefined,
+			beforeSend: ({ id }, { now }) => (id === "put off" && now < at(15) ? { waitUntil: at(15) } : "send"),
+		});
+		await add(world, "put off", { notBefore: at(12) });
+		world.sandbox.clock.advanceTo(new Date(at(12).getTime() + 7 * minute));
+		expect(await late(world)).toEqual([1, 7]);
+		await world.outbox.runOnce();
+		expect(await late(world)).toEqual([0, null]);
+		world.sandbox.clock.advanceTo(new Date(at(15).getTime() + 9 * minute));
+		expect(await late(world)).toEqual([1, 9]);
+		await world.outbox.runOnce();
+		expect(await late(world)).toEqual([0, null]);
 	});
 });
 

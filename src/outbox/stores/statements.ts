@@ -331,7 +331,8 @@ export function countsOf(
 	);
 	// Behind a text that is held or waits for later, the queue is due when that one is. One that has just arrived is in none.
 	const dueAt = `(select q.due_at from ${queues} q where q.recipient = t.recipient and q.agency_id = t.agency_id)`;
-	// While everybody's sends are paused, queues are due when something in them is to be read.
+	// While everybody's sends are paused, queues are due when something in them is to be read. While those of an agency are, its workers
+	// put them off.
 	const isTurn = `(t.arrived = 1 or coalesce(${dueAt}, 0) <= $1 or ${areSendsPaused(agencies)})`;
 	const now = "state = 'waiting' and next_at <= $1";
 	const later = "state = 'waiting' and next_at > $1";
@@ -340,7 +341,7 @@ export function countsOf(
 	const since = `case when ${wasTried} then ${first} else next_at end`;
 	const isRepeat = `progress not like '%"attempts":1,%'`;
 	const late = [
-		["due", `${now} and ${isTurn}`, "1 = 1", since],
+		["due", `${now} and (${isTurn} or ${wasTried})`, "1 = 1", since],
 		["again", later, `ready_at <= $1 and ${wasTried}`, since],
 		[
 			"stuck",

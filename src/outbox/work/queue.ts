@@ -10,6 +10,7 @@ import type { OpenText, OutboxText, Recipient } from "../text.ts";
 import type { QueueContext } from "./context.ts";
 import { headOf } from "./order.ts";
 import { follow } from "./read.ts";
+import { putToSleep } from "./send.ts";
 import { workText } from "./step.ts";
 import { nextWhileSuspended } from "./suspended.ts";
 import { endSuperseded, endUnsent, write } from "./write.ts";
@@ -61,7 +62,11 @@ async function workTexts(context: QueueContext, signal: AbortSignal | undefined)
 		const isDue = (head.nextAt ?? 0) <= now();
 		// It was put off for what has just ended here, such as a text of a colleague that the service held.
 		const isNext = last && last.id !== head.id && head.progress.attempts === 0;
-		if (!isNext && !isDue) break;
+		if (!isNext && !isDue) {
+			// What was enqueued since it fell asleep.
+			await putToSleep(context, head);
+			break;
+		}
 		// More urgent texts of other recipients come first.
 		if (last && head.priority < last.priority) {
 			if (!isDue) await write(context, head, { nextAt: now() });

@@ -68,6 +68,7 @@ export async function putToSleep(context: QueueContext, head: OutboxText | undef
 	for (const text of await store.open(head, 100, now())) {
 		const isAwake = sleepsWhileClosed(text) && !sleepsWhileClosed(head);
 		if (text.id === head.id || text.state !== "waiting" || text.progress.attempts > 0 || isAwake) continue;
+		if (text.reason === "quiet_hours" && text.nextAt === head.nextAt) continue;
 		await write(context, text, { nextAt: head.nextAt, reason: "quiet_hours" });
 	}
 }

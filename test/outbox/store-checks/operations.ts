@@ -264,6 +264,9 @@ export const operationChecks: Check[] = [
 			equal("counts at its time", (await store.counts(noon + 60_000, 10)).due, 2);
 			await store.insert(textOf("c"), undefined);
 			equal("counts of a text that no worker has seen", (await store.counts(noon, 10)).due, 1);
+			const { progress } = await rowOf(store, "a");
+			await change(store, "a", { progress: { ...progress, failures: 1 } });
+			equal("counts of a text whose try has failed", (await store.counts(noon + 59_999, 10)).due, 2);
 		},
 	},
 	{
