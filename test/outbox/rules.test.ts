@@ -1,5 +1,6 @@
 // Each rule by which a text that waits ends or goes on waiting, in the order in which they are asked. A title begins with the name of
 // its rule. Without that rule its test fails, so that a rule that nobody watches is found by taking it away.
+import type { EnqueuedText } from "messaging-conversations/outbox";
 import { describe, expect, test } from "vitest";
 import { add, createWorld, stateOf, type World } from "./world.ts";
 
@@ -373,7 +374,7 @@ describe("a text waits for what has to be asked", () => {
 		},
 	);
 
-	test.each(["notice", "marketing"] as const)("quiet_hours: a %s waits until they end", async (purpose) => {
+	test.each(["notice", "marketing"] as const)("quiet_hours: %s waits until they end", async (purpose) => {
 		const world = createWorld(night);
 		goTo(world, "05T22:00:00");
 		await add(world, "text", { purpose });
@@ -523,4 +524,174 @@ describe("a text waits for what has to be asked", () => {
 			expect(await world.state("closed")).toBe("held");
 		},
 	);
+});
+
+describe("a text that waits keeps no text of another purpose back that may go", () => {
+	interface Beside {
+		options?: Parameters<typeof createWorld>[0];
+		/** Brings about that the text "waits" waits. */
+		arrange: (world: World) => Promise<unknown>;
+		/** The text that may go. */
+		other?: Partial<EnqueuedText>;
+		/** How the other one goes. */
+		goes?: "sent" | "held";
+		/** What lets the first one go. */
+		mend?: (world: World) => unknown;
+	}
+	let isBroken = true;
+	const failing: Parameters<typeof createWorld>[0] = {
+		...defaults,
+		beforeSend: ({ id }) => {
+			if (isBroken && id === "waits") throw new Error("down");
+			return "send";
+		},
+	};
+	const later = new Date("2026-01-06T15:00:00Z");
+	const puttingOff: Parameters<typeof createWorld>[0] = {
+		...defaults,
+		beforeSend: ({ id }, { now }) => (id === "waits" && now < later ? { waitUntil: later } : "send"),
+	};
+	const purposes = ["reply", "notice", "marketing"] as const;
+	const pairs = purposes.flatMap((waits) =>
+		purposes.filter((each) => each !== waits).map((goes) => [waits, goes] as const),
+	);
+
+	test.each(pairs)("not_before: %s keeps no %s back", async (waits, goes) => {
+		const world = createWorld(defaults);
+		await add(world, "waits", { purpose: waits, notBefore: inHours(world, 5) });
+		await add(world, "goes", { purpose: goes });
+		await world.pass({ hours: 4 });
+		expect(world.texts()).toEqual(["goes"]);
+		await world.pass({ hours: 1 });
+		expect(world.texts()).toEqual(["goes", "waits"]);
+	});
+
+	test.each(pairs)("before_send: %s keeps no %s back", async (waits, goes) => {
+		const world = createWorld(puttingOff);
+		world.sandbox.clock.advance({ hours: 20 });
+		world.anna.writes("Hello");
+		await add(world, "waits", { purpose: waits });
+		await add(world, "goes", { purpose: goes });
+		await world.pass({ hours: 1 });
+		expect(world.texts()).toEqual(["goes"]);
+		await world.pass({ hours: 9 });
+		expect(world.texts()).toEqual(["goes", "waits"]);
+	});
+
+	const beside: Record<string, Beside> = {
+		"hook_failed: a notice": {
+			options: failing,
+			arrange: async (world) => {
+				isBroken = true;
+				await add(world, "waits");
+			},
+			mend: () => {
+				isBroken = false;
+			},
+		},
+		"settings: a notice without a language": {
+			arrange: async (world) => {
+				world.sandbox.clock.advance({ hours: 25 });
+				world.agency.consent.set({ languages: ["nl", "fr"], defaultLanguage: null });
+				await add(world, "waits");
+			},
+			other: { purpose: "reply", consentLanguage: "nl" },
+			goes: "held",
+		},
+		"lost_request: a notice between two tries": {
+			arrange: async (world) => {
+				breakSends(world);
+				await add(world, "waits");
+				await world.pass({ hours: 1 });
+				world.sandbox.faults.clear();
+			},
+			mend: () => {},
+		},
+		"quiet_hours: a notice": {
+			options: night,
+			arrange: async (world) => {
+				goTo(world, "05T21:00:00");
+				await add(world, "waits");
+			},
+			mend: () => {},
+		},
+		"quiet_hours: marketing": {
+			options: night,
+			arrange: async (world) => {
+				goTo(world, "05T21:00:00");
+				await add(world, "waits", { purpose: "marketing" });
+			},
+			mend: () => {},
+		},
+		"wrong_number: a notice": {
+			arrange: async (world) => {
+				world.anna.writes("Wrong number");
+				await add(world, "waits");
+			},
+			mend: async ({ sandbox, outbox, agency, anna }) => {
+				sandbox.clock.advance({ minutes: 10 });
+				await outbox.optIn({ agencyId: agency.id, to: anna.phoneNumber });
+			},
+		},
+		"refusal: marketing": {
+			arrange: async (world) => {
+				world.anna.writes("Not interested");
+				await add(world, "waits", { purpose: "marketing" });
+			},
+			other: { purpose: "notice" },
+			mend: ({ anna }) => anna.writes("Is the garden big?"),
+		},
+	};
+
+	test.each(Object.entries(beside))("%s", async (_, { options = defaults, arrange, other, goes = "sent", mend }) => {
+		const world = createWorld(options);
+		await arrange(world);
+		await world.outbox.runOnce();
+		expect(await world.state("waits")).toBe("waiting");
+		await add(world, "goes", { purpose: "reply", ...other });
+		await world.pass({ ms: 1_000 });
+		expect([await world.state("waits"), await world.state("goes")]).toEqual(["waiting", goes]);
+		if (!mend) return;
+		await mend(world);
+		await world.pass({ hours: 12 });
+		expect(world.texts()).toEqual(["goes", "waits"]);
+	});
+
+	test.each(purposes)(
+		"behind: %s waits for every other text that the service holds, and so does one of a colleague",
+		async (purpose) => {
+			const ours = await createHeld();
+			await add(ours, "waits", { purpose, onHeld: "wait" });
+			ours.anna.writes("Hello?");
+			await ours.pass({ minutes: 30 });
+			expect(await stateOf(ours, "waits")).toEqual(["waiting", null]);
+			const theirs = createClosed();
+			theirs.agency.staff.sends(theirs.anna, "From a colleague");
+			theirs.anna.writes("Hello?");
+			await add(theirs, "waits", { purpose });
+			await theirs.pass({ minutes: 30 });
+			expect(await stateOf(theirs, "waits")).toEqual(["waiting", null]);
+		},
+	);
+
+	const ofAgency: Record<string, (world: World) => unknown> = {
+		"pause: an agency whose link has ended": ({ agency }) => agency.unlink(),
+		"suspension: an agency": ({ outbox, agency }) => outbox.suspend({ agencyId: agency.id, reason: "Wrong price" }),
+		"settings: an agency that cannot ask for consent": ({ agency }) =>
+			agency.consent.set({ missingTemplates: ["consent"] }),
+	};
+	test.each(Object.entries(ofAgency))("%s keeps the texts of no other one back", async (_, begin) => {
+		const world = createClosed();
+		const other = world.sandbox.link({ name: "Other" });
+		other.contact(world.anna);
+		await begin(world);
+		await add(world, "waits");
+		await world.pass({ minutes: 1 });
+		for (const purpose of purposes) await add(world, `waits too, ${purpose}`, { purpose });
+		await add(world, "goes", { agencyId: other.id });
+		await world.pass({ minutes: 5 });
+		expect(await world.state("goes")).toBe("held");
+		for (const id of ["waits", ...purposes.map((purpose) => `waits too, ${purpose}`)])
+			expect(await world.state(id)).toBe("waiting");
+	});
 });
