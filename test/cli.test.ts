@@ -49,14 +49,14 @@ const control = async (reported: Pick<Report, "controlUrl" | "token">, method: s
 };
 
 test("--json prints one line with what a program needs, and the flags make the sandbox", async () => {
-	const archive = join(folder, "export.json");
-	const exported = createSandbox({ now: "2030-05-05T00:00:00Z" });
-	exported.agency().contact("+447700900101", { name: "Anna" }).writes("Hello");
-	writeFileSync(archive, `\uFEFF${JSON.stringify(exported.export())}`); // as editors of Windows begin a file
-	const flags = ["--import", archive, "--policy", "retryAfterDrop=replay", "--policy", "templateOnReplace=true"];
+	const file = join(folder, "bug.json");
+	const other = createSandbox({ now: "2030-05-05T00:00:00Z" });
+	other.agency().contact("+447700900101", { name: "Anna" }).writes("Hello");
+	writeFileSync(file, `\uFEFF${JSON.stringify(other.bug({ keepContent: true }))}`); // as editors of Windows begin a file
+	const flags = ["--import", file, "--policy", "retryAfterDrop=replay", "--policy", "templateOnReplace=true"];
 	const { reported, running } = await json([...flags, "--variation", "7", "--token", "a-token-of-mine"]);
 	expect(running.out().trim().split("\n")).toHaveLength(1);
-	expect(reported).toMatchObject({ token: "a-token-of-mine", pid: process.pid, agencyId: exported.agency().id });
+	expect(reported).toMatchObject({ token: "a-token-of-mine", pid: process.pid, agencyId: other.agency().id });
 	expect(reported.pageUrl).toBe(`${reported.controlUrl}/ui/#token=a-token-of-mine`);
 	expect(await control(reported, "GET", "policy")).toMatchObject({ retryAfterDrop: "replay", templateOnReplace: true });
 	expect(await control(reported, "GET", "clock")).toEqual({ now: "2030-05-05T00:00:00.000Z" });
@@ -211,7 +211,7 @@ test("errors are explained: a port in use, a bad --now, an unknown scenario, pol
 		[["--policy", "retryAfterDrop=bar"], /^--policy retryAfterDrop must be "resend" or "replay"/],
 		[["--policy", "operationIdTtlHours=x"], /^--policy operationIdTtlHours must be a number of hours/],
 		[["--policy", "keep"], /^--policy must be name=value/],
-		[["--import", fileURLToPath(import.meta.url)], /^--import: This is not the export of a sandbox/],
+		[["--import", fileURLToPath(import.meta.url)], /^--import: bug: this is not a bug file/],
 		[["--env-file", join(folder, "none")], /^--env-file .*none cannot be read \(ENOENT\)\.$/m],
 		[["--token", "short"], /^--token must be 8 or more characters/],
 		[["--allow-host", "http://x"], /^--allow-host must be a host name/],

@@ -16,7 +16,7 @@ export async function createWorld() {
 	if (sent.queued) throw new Error("The window is closed.");
 	const [key] = sandbox.keys.list();
 	const before = sandbox.snapshot();
-	const text = JSON.stringify(sandbox.export());
+	const text = JSON.stringify(sandbox.bug());
 	const fault = sandbox.faults.add({ operation: "me.get", effect: { status: 500 } });
 	await client.me.get({ retry: false }).result();
 	const flow = agency.startFlow(anna);

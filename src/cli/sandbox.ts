@@ -32,13 +32,13 @@ const options = {
 		type: "string",
 		value: "<file>",
 		isFile: true,
-		help: "Begins with what another sandbox exported, as JSON.",
+		help: "Begins with a bug file, and may change its world. Without --import a bug file opens read-only.",
 	},
 	state: {
 		type: "string",
 		value: "<file>",
 		isFile: true,
-		help: "Keeps the world in a file, and begins with it the next time, instead of --scenario, --import and --now.",
+		help: "Keeps the world in a file of its own, and begins with it the next time, instead of --scenario, --import and --now.",
 	},
 	now: {
 		type: "string",
@@ -239,11 +239,11 @@ const plain = ({ baseUrl, apiKey, agencyId, controlUrl, token }: SandboxServer) 
 
 function sandboxFrom(values: Flags, state: State | undefined, printError: Host["printError"]): Sandbox {
 	const scenario = scenarioNames.find((name) => name === values.scenario);
-	const now = values.now ?? (values.follow ? new Date().toISOString() : undefined);
 	const policy = policyFrom(values.policy ?? []);
-	const sandbox = createSandbox({ scenario, policy, now, variation: values.variation });
 	const file = values.import;
-	if (file !== undefined) named("--import", () => sandbox.import(readTextFile(file)));
+	const from = file === undefined ? undefined : named("--import", () => bugFrom(readTextFile(file, longestBug)));
+	const now = values.now ?? (values.follow && !from ? new Date().toISOString() : undefined);
+	const sandbox = createSandbox({ scenario, policy, now, from, variation: values.variation });
 	if (state?.read(sandbox)) {
 		const given = (["scenario", "import", "now"] as const).filter((name) => values[name] !== undefined);
 		const names = given.map((name) => `--${name}`).join(" and ");
@@ -265,8 +265,7 @@ function named<Result>(flag: string, act: () => Result): Result {
 	} catch (error) {
 		const given = error instanceof Error ? error.message : String(error);
 		if (error instanceof EncodingError) throw new Error(`${flag}: the file ${given}`);
-		const message = given.replace(/^import:? ?/, `${flag} `);
-		throw new Error(message.startsWith(flag) ? message : `${flag}: ${message}`);
+		throw new Error(given.startsWith(flag) ? given : `${flag}: ${given}`);
 	}
 }
 

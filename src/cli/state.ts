@@ -40,7 +40,7 @@ export function openState(given: string): State {
 	const write = (sandbox: Sandbox): void => {
 		lock.take(); // somebody may have deleted the lock, and started another run
 		try {
-			writeThrough(beside, JSON.stringify(sandbox.export()));
+			writeThrough(beside, JSON.stringify(sandbox.snapshot().world));
 			renameSync(beside, file);
 		} catch (error) {
 			rmSync(beside, { force: true });
@@ -71,11 +71,12 @@ function readInto(sandbox: Sandbox, file: string, given: string): boolean {
 	try {
 		const text = readTextFile(file);
 		if (text.trim() === "") return false; // as mktemp makes it
-		sandbox.import(text);
+		// The requests and the events of the earlier run are not in the file.
+		sandbox.restore({ world: JSON.parse(text), journal: { entries: [], violations: [], replaced: [] } });
 		return true;
 	} catch (error) {
 		const message = error instanceof Error ? error.message : String(error);
-		const reason = message.replace(/^import:? ?/, "").replace(/\.$/, "");
+		const reason = error instanceof SyntaxError ? "it is not JSON" : message.replace(/^world: /, "").replace(/\.$/, "");
 		throw new Error(
 			`--state ${given} holds no world that can be read: ${reason}. It was left as it is. Move it away to begin anew.`,
 		);

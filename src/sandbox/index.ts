@@ -9,7 +9,7 @@ import { anything, callable, flag, isRecord, listOf, optional, rule } from "../s
 import { type Archive, archive, type Snapshot, unarchive } from "./archive/archive.ts";
 import { openBug, takeBug } from "./archive/bug.ts";
 import type { BugFile } from "./archive/bug-file.ts";
-import { aPhone, bugFrom as checkedBug, eventTypes, isBug } from "./archive/bug-schema.ts";
+import { aPhone, bugFrom as checkedBug, eventTypes } from "./archive/bug-schema.ts";
 import { pastOf } from "./archive/past.ts";
 import { archiveFrom } from "./archive/schema.ts";
 import type { Call, Reply } from "./base/call.ts";
@@ -165,9 +165,13 @@ function create(options: SandboxOptions, moment?: Snapshot): Sandbox {
 		if (bug && options[field] !== undefined)
 			throw new TypeError(`createSandbox: ${field} is not for a bug file, which has its own. Leave it out.`);
 	const { now = "2026-01-05T09:00:00.000Z", scenario = "fresh" } = options;
-	const { policy = bug?.policy, variation = bug?.variation ?? undefined } = options;
+	const { policy, variation = bug?.variation ?? undefined } = options;
 	const start = instant("createSandbox: now", now);
-	const world = createWorld(start, policyFrom(policy), variation === undefined ? undefined : String(variation));
+	const world = createWorld(
+		start,
+		policyFrom(policy, bug?.policy),
+		variation === undefined ? undefined : String(variation),
+	);
 	const { events, journal } = world;
 	const { integration, first } = events.silently(() => {
 		const { id } = foundIntegration(world, "Sandbox CRM");
@@ -230,7 +234,7 @@ function create(options: SandboxOptions, moment?: Snapshot): Sandbox {
 		check,
 		[Symbol.dispose]: () => check(),
 		snapshot() {
-			const snapshot = { world: archive(world), journal: structuredClone(journal.dump()) };
+			const snapshot = { world: archive(world), journal: journal.dump() };
 			lastEventIds.set(snapshot, events.read({ limit: 1 })[0]?.id ?? 0);
 			return snapshot;
 		},
@@ -256,16 +260,10 @@ function create(options: SandboxOptions, moment?: Snapshot): Sandbox {
 		},
 		observed: observed.read,
 		observe: observed.report,
-		export: () => archive(world),
 		bug: (options) => takeBug(world, options),
-		import(given) {
-			const value: unknown = typeof given === "string" ? parsed(given) : given;
-			if (isBug(value)) {
-				openBug(world, checkedBug(value));
-				return events.add({ type: "sandbox.opened" });
-			}
-			become(archiveFrom(value));
-			events.add({ type: "sandbox.imported" });
+		import(file) {
+			openBug(world, checkedBug(file));
+			events.add({ type: "sandbox.opened" });
 		},
 		reset() {
 			world.counters.clear();
@@ -298,14 +296,6 @@ function create(options: SandboxOptions, moment?: Snapshot): Sandbox {
 			return answer(call);
 		},
 	};
-}
-
-function parsed(json: string): unknown {
-	try {
-		return JSON.parse(json);
-	} catch {
-		return undefined;
-	}
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Archive, Snapshot } from "./archive/archive.ts";
+import type { Snapshot } from "./archive/archive.ts";
 import type { BugOptions } from "./archive/bug.ts";
 import type { BugFile } from "./archive/bug-file.ts";
 import type { Call, Reply } from "./base/call.ts";
@@ -60,7 +60,7 @@ export interface Connection {
 	readonly baseUrl: string;
 	/**
 	 * A key of the right form, with a prefix that the live service refuses: the oldest that is neither revoked nor expired. It is
-	 * another one after an import, so that a client of before needs the new one.
+	 * another one after `import`, so that a client of before needs the new one.
 	 */
 	readonly apiKey: string;
 	/**
@@ -210,33 +210,33 @@ export interface Sandbox {
 	check(options?: CheckOptions): void;
 	/** {@link check}, for `using`. */
 	[Symbol.dispose](): void;
-	/** This moment, to go back to with {@link restore}. @example const before = sandbox.snapshot(); */
+	/**
+	 * This moment, in memory, to go back to with {@link restore}. It has the keys and the requests so far. For a file that you
+	 * keep or give to a colleague, take {@link bug}.
+	 * @example const before = sandbox.snapshot();
+	 */
 	snapshot(): Snapshot;
 	/**
 	 * Goes back to a snapshot, and to its time. Contacts, agencies and other handles stay valid. Correlation ids and the
-	 * numbers of events are not reset.
+	 * numbers of events are not reset. With a snapshot of another sandbox, this one becomes a copy of it, with its keys.
 	 * @example sandbox.restore(before);
 	 */
 	restore(snapshot: Snapshot): void;
 	/**
-	 * Everything that exists, as data that JSON can carry, with the keys. For a colleague take {@link bug}, which has what
-	 * happened too, and no key. @example JSON.stringify(sandbox.export());
-	 */
-	export(): Archive;
-	/**
-	 * The bug in a file: the world, its events, the requests with their explanations, and where to look. It holds no key.
-	 * Numbers, names and texts are replaced by generated ones of the same length, unless `keepContent` is true.
+	 * The bug in a file, for people: the world, its events, the requests with their explanations, and where to look. It holds no
+	 * key: a sandbox that opens it has another one. Numbers, names and texts are replaced by generated ones of the same length,
+	 * unless `keepContent` is true. To go back in this sandbox, take {@link snapshot}.
 	 * @example
 	 * const text = JSON.stringify(sandbox.bug({ contact: anna.phoneNumber }));
 	 * createSandbox({ from: text }).requests();
 	 */
 	bug(options?: BugOptions): BugFile;
 	/**
-	 * Becomes what another sandbox exported, or a bug file: the data, or their JSON text. Policy and variation stay this
-	 * one's own, unless it is a bug file. Throws a TypeError that names the field if it is neither.
-	 * @example sandbox.import(JSON.parse(text));
+	 * Becomes what is in a bug file, parsed or as JSON text, with the file's policy and variation. For a sandbox that runs:
+	 * `from` of `createSandbox` begins with a file. Throws a TypeError that names the field if it is no bug file.
+	 * @example sandbox.import(text);
 	 */
-	import(archive: Archive | BugFile | string): void;
+	import(file: BugFile | string): void;
 	/** The way back in time, to right after any event. */
 	readonly history: HistoryControl;
 	/**

@@ -133,7 +133,8 @@ onUnix.concurrent("a world of --state survives kill -9 at any moment", async (co
 		await once(running.child, "close");
 		writing.abort();
 		await writer;
-		createSandbox().import(readFileSync(file, "utf8"));
+		const sandbox = createSandbox();
+		sandbox.restore({ ...sandbox.snapshot(), world: JSON.parse(readFileSync(file, "utf8")) });
 	}
 });
 

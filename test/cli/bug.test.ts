@@ -63,10 +63,13 @@ test("a bug file opens read-only at its request, and POST continue makes it a wo
 
 test("the key that is printed is good, whichever file it begins with", async () => {
 	const { file } = await written();
-	const exported = join(folder, "export.json");
-	writeFileSync(exported, JSON.stringify(createSandbox({ from: readFileSync(file, "utf8") }).export()));
-	for (const each of [file, exported]) {
-		const { out, stop, status } = start(["sandbox", "--import", each, "--port", "0", "--json"]);
+	const state = join(folder, "state.json");
+	writeFileSync(state, JSON.stringify(createSandbox({ from: readFileSync(file, "utf8") }).snapshot().world));
+	for (const begins of [
+		["--import", file],
+		["--state", state],
+	]) {
+		const { out, stop, status } = start(["sandbox", ...begins, "--port", "0", "--json"]);
 		await expect.poll(out, { interval: 5 }).toContain("\n");
 		const { baseUrl, apiKey } = JSON.parse(out());
 		const answer = await fetch(`${baseUrl}/me`, { headers: { authorization: `Bearer ${apiKey}` } });
@@ -92,7 +95,8 @@ test("a file that is too long is said to be that", async () => {
 	truncateSync(file, 700_000_000);
 	for (const [args, message] of [
 		[[file], "The bug file is too long. It may have 100 MB.\n"],
-		[["--import", file], "--import: the file is too long. It may have 500 MB.\n"],
+		[["--import", file], "--import: the file is too long. It may have 100 MB.\n"],
+		[["--state", file], expect.stringContaining("holds no world that can be read: is too long. It may have 500 MB. ")],
 	] as const)
 		expect(await run(["sandbox", ...args, "--port", "0"], {})).toMatchObject({ code: 1, err: message });
 });
@@ -109,6 +113,9 @@ test("what is no bug file, and what does not go with one, is refused without the
 		[["--import", later], /^--import: bug: this file was made by a later version .* Update the package/],
 		[["partner_live.k7f3a9.c4ab01de"], /^The bug file cannot be read \(ENOENT\)/],
 		[[file, other], /^sandbox takes one file and options/],
+		[["--import", other], /^--import: bug: this is not a bug file/],
+		[["--import", file, "--scenario", "busy"], /^--scenario is not for a bug file, which has its own\. Leave it out/],
+		[["--import", file, "--now", "2030-01-01"], /^--now is not for a bug file, which has its own\. Leave it out/],
 		[[file, "--scenario", "busy"], /^--scenario is not for a bug file/],
 		[[file, "--follow"], /^--follow is not for a bug file/],
 	] as const) {

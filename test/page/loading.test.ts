@@ -11,7 +11,7 @@ test("84 sends beside 10,000 conversations move less than 500 kB, and the page s
 	const numbers = Array.from({ length: 10_000 }, (_, i) => `+4477000${10_000 + i}`);
 	for (const number of numbers) before.agency().contact(number).writes("Is the flat still free?");
 	before.agency().contact(phone, { name: "Anna" }).writes("Hello");
-	sandbox.import(before.export());
+	sandbox.restore(before.snapshot());
 	const network = await page.context().newCDPSession(page);
 	let bytes = 0;
 	network.on("Network.dataReceived", ({ dataLength }) => (bytes += dataLength));

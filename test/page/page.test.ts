@@ -159,7 +159,7 @@ test("scenarios, snapshots, export, import and reset", async () => {
 
 test("a file that is imported is shown and copied by its name, because its text is too long for a command line", async () => {
 	const { page, server } = await visit();
-	const buffer = Buffer.from(JSON.stringify(createSandbox({ scenario: "busy" }).export()));
+	const buffer = Buffer.from(JSON.stringify(createSandbox({ scenario: "busy" }).bug()));
 	await page.getByRole("button", { name: "Scenario…" }).click();
 	await page.getByLabel("Import a file").setInputFiles({ name: "busy.json", mimeType: "application/json", buffer });
 	await shows(page.getByRole("dialog"), "→ null");

@@ -211,7 +211,7 @@ test("a row names its contact also when the list shows others", async () => {
 	const before = createSandbox();
 	before.agency().contact("+447700900102", { name: "Bram" }).writes("Hello");
 	before.agency().contact(phone, { name: "Anna" }).writes("Hello");
-	sandbox.import(before.export()); // so that no event names them
+	sandbox.restore(before.snapshot()); // so that no event names them
 	await page.getByRole("navigation", { name: "Conversations" }).getByText("Anna").waitFor();
 	await client.agency(sandbox.agency().id).conversations.get(phone);
 	await shows(requests(page), "Anna");

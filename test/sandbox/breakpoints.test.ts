@@ -170,13 +170,13 @@ test("a time limit of the caller ends the wait, and nothing was done", async () 
 test.each(["reset", "restore", "import"] as const)("%s ends the wait as a lost connection", async (how) => {
 	const { sandbox, api } = play();
 	const before = sandbox.snapshot();
-	const exported = sandbox.export();
+	const file = sandbox.bug();
 	sandbox.breakpoints.add({ times: 2 });
 	const sending = api.messages.send({ to: anna, body: "Thursday?" }).result();
 	const held = await sandbox.breakpoints.nextHeld();
 	if (how === "reset") sandbox.reset();
 	else if (how === "restore") sandbox.restore(before);
-	else sandbox.import(exported);
+	else sandbox.import(file);
 	const result = await sending;
 	expect(result.ok ? null : result.error._tag).toBe("PartnerConnectionError");
 	expect(sandbox.breakpoints.held()).toEqual([]);

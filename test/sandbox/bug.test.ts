@@ -81,6 +81,23 @@ const textOf = (bug: BugFile): string => JSON.stringify(bug);
 const secretsOf = (sandbox: Sandbox): string[] => sandbox.keys.list().map(({ apiKey }) => apiKey.split(".")[2] ?? "?");
 
 describe("a bug file", () => {
+	test("keeps its policy but for the rules that are given beside it, and its variation unless one is given", () => {
+		const policy = { shortSearch: "unfiltered", retryAfterDrop: "replay" } as const;
+		const written = createSandbox({ policy, variation: "7" });
+		const bug = written.bug({ keepContent: true });
+		const opened = createSandbox({
+			from: bug,
+			policy: { retryAfterDrop: "resend", templateOnReplace: true, shortSearch: undefined },
+			variation: 8,
+		});
+		expect(opened.policy).toEqual({ ...written.policy, retryAfterDrop: "resend", templateOnReplace: true });
+		expect(opened.bug({ keepContent: true }).variation).toBe("8");
+		expect(createSandbox({ from: bug, policy: {} }).bug({ keepContent: true })).toMatchObject({
+			policy: written.policy,
+			variation: "7",
+		});
+	});
+
 	test("with its content kept, shows the same phone, log and reasons, and holds no key", async () => {
 		const sandbox = await badDay();
 		const bug = sandbox.bug({ keepContent: true, contact: anna });
@@ -300,14 +317,14 @@ describe("a bug file", () => {
 		const bug = JSON.parse(textOf((await badDay()).bug()));
 		change(bug);
 		const sandbox = createSandbox({ scenario: "closed" });
-		const before = JSON.stringify(sandbox.export());
+		const before = JSON.stringify(sandbox.snapshot().world);
 		const events = sandbox.events().length;
 		for (const given of [bug, JSON.stringify(bug)]) {
 			expect(() => createSandbox({ from: given })).toThrow(update);
 			expect(() => bugFrom(given)).toThrow(update);
 			expect(() => sandbox.import(given)).toThrow(update);
 		}
-		expect(JSON.stringify(sandbox.export())).toBe(before);
+		expect(JSON.stringify(sandbox.snapshot().world)).toBe(before);
 		expect(sandbox.events()).toHaveLength(events);
 	});
 
@@ -350,7 +367,7 @@ describe("the key of whoever opens a file", () => {
 		return sandbox;
 	});
 
-	test("is good in process, from the beginning, after an import, and after a reset", async () => {
+	test("is good in process, from the beginning, after an import, after a reset, and in a copy of that sandbox", async () => {
 		for (const world of worlds) {
 			const bug = JSON.stringify(world.bug());
 			const running = createSandbox();
@@ -364,7 +381,7 @@ describe("the key of whoever opens a file", () => {
 		}
 		const opened = createSandbox({ from: worlds[0]?.bug() });
 		const other = createSandbox();
-		other.import(JSON.stringify(opened.export()));
+		other.restore(JSON.parse(JSON.stringify(opened.snapshot())));
 		expect(await me(other.connection)).toBe(200);
 		expect(other.connection.apiKey).toBe(opened.connection.apiKey);
 	});
@@ -394,7 +411,7 @@ describe("the key of whoever opens a file", () => {
 
 /** What exists, without the order in which it is listed, and with keys by name. */
 const stateOf = (sandbox: Sandbox) => {
-	const { counters, keys, ...rest } = sandbox.export();
+	const { counters, keys, ...rest } = sandbox.snapshot().world;
 	const agencies = rest.agencies.map(({ threads, ...agency }) => ({
 		...agency,
 		threads: [...threads].sort((a, b) => a.serial - b.serial),

@@ -104,7 +104,7 @@ throughEachEntryPoint((open) => {
 			box.agency.contact(ANNA).writes("Hello");
 			await send(box, { to: BRAM, body: "Held" });
 			for (const hours of moves) box.sandbox.clock.advance({ hours });
-			const state = JSON.stringify(box.sandbox.export());
+			const state = JSON.stringify(box.sandbox.snapshot().world);
 			await box.close();
 			return state;
 		};

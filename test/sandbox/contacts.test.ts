@@ -99,7 +99,7 @@ throughEachEntryPoint((open) => {
 		expect(second.conversation(ANNA).state().visibility.isShared).toBe(true);
 	});
 
-	test("R188 keeps cursors of a shared conversation apart, and a shared conversation in an export", async () => {
+	test("R188 keeps cursors of a shared conversation apart, and a shared conversation in a snapshot", async () => {
 		const box = await open();
 		const second = box.sandbox.link({ name: "Second" });
 		const anna = box.agency.contact(ANNA);
@@ -108,7 +108,7 @@ throughEachEntryPoint((open) => {
 		const page = (await messages(box, ANNA, { pageSize: 1 })).ok();
 		(await messages(box, ANNA, { pageSize: 1, cursor: page.nextCursor ?? "" }, { agencyId: second.id })).refused(400);
 		const before = (await list(box, {}, { agencyId: second.id })).text;
-		box.sandbox.import(JSON.stringify(box.sandbox.export()));
+		box.sandbox.restore(JSON.parse(JSON.stringify(box.sandbox.snapshot())));
 		box.correlationIds.clear();
 		expect((await list(box, {}, { agencyId: second.id })).text).toBe(before);
 		anna.writes("Later");
@@ -136,7 +136,7 @@ test("state shows what the service and the phone know of a conversation, and rea
 	const flow = agency.startFlow(anna).wait();
 	sandbox.clock.advance({ hours: 25 });
 	agency.staff.sends({ contact: anna, text: "Friday?" });
-	const before = JSON.stringify([sandbox.export(), sandbox.requests(), sandbox.events()]);
+	const before = JSON.stringify([sandbox.snapshot().world, sandbox.requests(), sandbox.events()]);
 	const state = anna.state();
 	expect(state).toEqual(agency.conversation(ANNA).state());
 	expect(state).toMatchObject({
@@ -164,18 +164,18 @@ test("state shows what the service and the phone know of a conversation, and rea
 	expect(agency.conversations()).toEqual([row]);
 	expect(agency.contacts().map(({ name }) => name)).toEqual(["Anna"]);
 	expect(sandbox.agencies().map((each) => each.state())).toMatchObject([{ id: agency.id, linked: true }]);
-	expect(JSON.stringify([sandbox.export(), sandbox.requests(), sandbox.events()])).toBe(before);
+	expect(JSON.stringify([sandbox.snapshot().world, sandbox.requests(), sandbox.events()])).toBe(before);
 });
 
 test("looking at a contact of whom nothing is known makes none", () => {
 	const sandbox = createSandbox();
-	const before = JSON.stringify(sandbox.export());
+	const before = JSON.stringify(sandbox.snapshot().world);
 	const nobody = sandbox.agency().contact(ANNA);
 	expect([nobody.name, nobody.inbox(), nobody.state().exists, nobody.state().messages]).toEqual([null, [], false, []]);
 	nobody.reads();
 	expect(sandbox.agency().conversation(ANNA).state().exists).toBe(false);
 	expect(sandbox.agency().contacts()).toEqual([]);
-	expect(JSON.stringify(sandbox.export())).toBe(before);
+	expect(JSON.stringify(sandbox.snapshot().world)).toBe(before);
 });
 
 test("contacts are in order of creation, even after a snapshot of a shared conversation", () => {

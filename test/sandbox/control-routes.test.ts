@@ -231,19 +231,19 @@ test("control routes add, count and remove faults", async () => {
 	expect((await control("POST", "faults/add", { effect: "explode" })).status).toBe(400);
 });
 
-test("control routes keep the state: snapshot, restore, export, import, reset, tell", async () => {
+test("control routes keep the state: snapshot, restore, bug, import, continue, reset, tell", async () => {
 	await does(`contacts/${ANNA}/writes`, { text: "Hello" });
 	const rows = async () => (await service("GET", conversations())).body.conversations.length;
 	const snapshot = fieldOf(await does("snapshot"), "snapshot");
-	const exported = await reads("export");
+	const file = Object(await reads("bug?keepContent=true"));
 	await does(`contacts/${BRAM}/writes`, { text: "Hello" });
 	expect(await rows()).toBe(2);
 	await does("restore", { snapshot });
 	expect(await rows()).toBe(1);
 	await does("reset");
 	expect(await rows()).toBe(0);
-	expect(isRecord(exported)).toBe(true);
-	if (isRecord(exported)) await does("import", exported);
+	await does("import", file);
+	await does("continue");
 	expect(await rows()).toBe(1);
 	await does("loadScenario", { scenario: "held" });
 	const { body } = await service("GET", conversations());
@@ -254,17 +254,24 @@ test("control routes keep the state: snapshot, restore, export, import, reset, t
 	expect(await reads("requests")).toEqual(sandbox.requests());
 });
 
-test.each(["bug", "export"])(
-	"POST import of a file of GET %s with a later number says to update the package",
-	async (path) => {
-		await does(`contacts/${ANNA}/writes`, { text: "Hello" });
-		const before = JSON.stringify(sandbox.export());
-		const { status, result } = await control("POST", "import", { ...Object(await reads(path)), version: 2 });
-		expect([status, fieldOf(result, "_tag")]).toEqual([400, "SandboxBadRequest"]);
-		expect(fieldOf(result, "message")).toMatch(/made by a later version .*\. Update the package in this program/);
-		expect(JSON.stringify(sandbox.export())).toBe(before);
-	},
-);
+test("POST import of a file of GET bug with a later number says to update the package", async () => {
+	await does(`contacts/${ANNA}/writes`, { text: "Hello" });
+	const before = JSON.stringify(sandbox.snapshot().world);
+	const { status, result } = await control("POST", "import", { ...Object(await reads("bug")), version: 2 });
+	expect([status, fieldOf(result, "_tag")]).toEqual([400, "SandboxBadRequest"]);
+	expect(fieldOf(result, "message")).toMatch(/made by a later version .*\. Update the package in this program/);
+	expect(JSON.stringify(sandbox.snapshot().world)).toBe(before);
+	expect(await reads("shown")).toEqual({ isReadOnly: false, bug: null });
+});
+
+test("no control route gives a key's secret with the world, and none takes a world that is no bug file", async () => {
+	expect(await control("GET", "export")).toMatchObject({ status: 404 });
+	const { world } = sandbox.snapshot();
+	const { status, result } = await control("POST", "import", world);
+	expect([status, fieldOf(result, "message")]).toEqual([400, expect.stringMatching(/^import takes format, version, /)]);
+	expect(await reads("shown")).toEqual({ isReadOnly: false, bug: null });
+	expect(JSON.stringify(sandbox.snapshot().world)).toBe(JSON.stringify(world));
+});
 
 test("control routes refuse what they do not know, and change nothing by it", async () => {
 	expect(await control("POST", "explode")).toMatchObject({ status: 404, result: { _tag: "SandboxNotFound" } });
@@ -286,7 +293,8 @@ test("control routes refuse what they do not know, and change nothing by it", as
 		["reset", { now: NOW }, "now"],
 		["link", { title: "Second" }, "title"],
 		["link", { storesMedia: true }, "name"],
-		["import", { agencies: [{}] }, "export"],
+		["import", { agencies: [{}] }, "agencies"],
+		["import", { format: "messaging-conversations-sandbox", version: 1 }, "this is not a bug file"],
 		[`contacts/${ANNA}/writes`, { text: "Hello", medias: [] }, "medias"],
 		[`conversations/${ANNA}/takeOver`, { times: "2" }, "times"],
 	] as const) {
@@ -309,7 +317,7 @@ test("control routes name the field that is not what it must be, each field of e
 	await does("breakpoints/add", { operation: "me.get" });
 	const waiting = service("GET", "/me");
 	const held = await sandbox.breakpoints.nextHeld();
-	const before = JSON.stringify(sandbox.export());
+	const before = JSON.stringify(sandbox.snapshot().world);
 	const good = {
 		name: "A",
 		text: "A",
@@ -347,7 +355,7 @@ test("control routes name the field that is not what it must be, each field of e
 				: control(verb, target, { ...rest, [field]: { odd: 1 } }));
 			expect([status, fieldOf(result, "_tag")], `${path} ${field}`).toEqual([400, "SandboxBadRequest"]);
 			expect(fieldOf(result, "message"), path).toContain(field);
-			expect(JSON.stringify(sandbox.export()), `${path} ${field}`).toBe(before);
+			expect(JSON.stringify(sandbox.snapshot().world), `${path} ${field}`).toBe(before);
 		}
 		if (verb === "GET") continue;
 		const { status, result } = await control(verb, target, { unheard: 1 });
@@ -442,22 +450,23 @@ test("what faults lists can be removed, and no handle outlives a reset or an imp
 	expect(await reads("faults")).toEqual([]);
 	await does("faults/add", { effect: "reset" });
 	const flow = fieldOf(await does(`contacts/${ANNA}/startFlow`), "id");
-	const exported = Object(await reads("export"));
+	const file = Object(await reads("bug"));
 	await does("reset");
 	expect((await control("GET", "faults/2")).status).toBe(400);
 	expect((await control("POST", `flows/${flow}/wait`)).status).toBe(400);
-	await does("import", exported);
+	await does("import", file);
+	await does("continue");
 	expect(await reads("faults/2")).toEqual({ id: "2", hits: 0, remaining: 1 });
 	expect(await does(`flows/${flow}/wait`)).toEqual({ status: "waiting" });
 });
 
 test("reading a contact of whom nothing is known makes none, and shifts no later id", async () => {
-	const before = await reads("export");
+	const before = sandbox.snapshot().world;
 	expect(await reads(`contacts/${ANNA}/inbox`)).toEqual([]);
 	expect(await reads(`contacts/${ANNA}`)).toMatchObject({ exists: false, messages: [] });
 	expect(await reads(`conversations/${ANNA}`)).toMatchObject({ exists: false });
 	expect(await reads("contacts")).toEqual([]);
-	expect(await reads("export")).toEqual(before);
+	expect(sandbox.snapshot().world).toEqual(before);
 });
 
 test("a clock control without arguments does not move the clock, and says what it needs", async () => {
@@ -481,7 +490,7 @@ test("a refusal says how to go further: an unknown scenario, a body that is not 
 });
 
 test("a file in another encoding is refused with the way out, and a byte order mark is none of its text", async () => {
-	const archive = JSON.stringify(createSandbox({ scenario: "held" }).export());
+	const file = JSON.stringify(createSandbox({ scenario: "held" }).bug({ keepContent: true }));
 	const sends = async (body: Uint8Array<ArrayBuffer>) => {
 		const headers = { authorization: `Bearer ${server.token}` };
 		const response = await fetch(`${server.controlUrl}/import`, { method: "POST", headers, body });
@@ -489,12 +498,12 @@ test("a file in another encoding is refused with the way out, and a byte order m
 	};
 	const utf16 = "The request body is in UTF-16. Save it as UTF-8.";
 	for (const [bytes, message] of [
-		[Buffer.from(`\ufeff${archive}`, "utf16le"), utf16],
-		[Buffer.from(archive, "utf16le"), utf16],
-		[Buffer.from(archive.replace("Anna", "Anaïs"), "latin1"), "The request body is not in UTF-8. Save it as UTF-8."],
+		[Buffer.from(`\ufeff${file}`, "utf16le"), utf16],
+		[Buffer.from(file, "utf16le"), utf16],
+		[Buffer.from(file.replace("Anna", "Anaïs"), "latin1"), "The request body is not in UTF-8. Save it as UTF-8."],
 	] as const)
 		expect(await sends(bytes)).toEqual({ status: 400, result: { _tag: "SandboxBadRequest", message } });
-	expect(await sends(Buffer.from(`\ufeff${archive}`))).toEqual({ status: 200, result: null });
+	expect(await sends(Buffer.from(`\ufeff${file}`))).toEqual({ status: 200, result: null });
 	expect(sandbox.agency().contact(ANNA).state().held).not.toBe(null);
 });
 

@@ -337,9 +337,9 @@ throughEachEntryPoint((open) => {
 	test("nothing but loopback is spoken of in what the sandbox hands out", async () => {
 		const box = await open();
 		const served = (await call(box, "GET", "/openapi.json", { key: null })).text;
-		const hosts = [...`${served}${JSON.stringify(box.sandbox.export())}`.matchAll(/https?:\/\/([^/"\s{]+)/g)].map(
-			(match) => match[1],
-		);
+		const hosts = [
+			...`${served}${JSON.stringify(box.sandbox.snapshot().world)}`.matchAll(/https?:\/\/([^/"\s{]+)/g),
+		].map((match) => match[1]);
 		for (const host of hosts) expect(host).toMatch(/(^|\.)(invalid|example)$|^127\.0\.0\.1/);
 	});
 });

@@ -47,7 +47,7 @@ throughEachEntryPoint((open) => {
 			box.agency.contact(ANNA).writes("Is it free?");
 			box.sandbox.during({ operation: "messages.send" }, goBack);
 			await expect(send(box, { to: ANNA, body: "It is!" })).rejects.toThrow();
-			expect(box.sandbox.export().operations).toEqual([]);
+			expect(box.sandbox.snapshot().world.operations).toEqual([]);
 			expect((await list(box)).ok().conversations).toEqual([]);
 		}
 	});

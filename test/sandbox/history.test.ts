@@ -20,7 +20,7 @@ const newest = (sandbox: Sandbox): number => sandbox.events({ limit: 1 })[0]?.id
 
 /** What exists, but for the number of requests: a read changes nothing. */
 const stateOf = (sandbox: Sandbox) => {
-	const { counters, ...rest } = sandbox.export();
+	const { counters, ...rest } = sandbox.snapshot().world;
 	const agencies = rest.agencies.map(({ threads, ...agency }) => ({
 		...agency,
 		threads: [...threads].sort((a, b) => a.serial - b.serial),

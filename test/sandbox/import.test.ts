@@ -1,17 +1,22 @@
 import { expect, test } from "vitest";
-import { type Archive, createSandbox } from "../../src/sandbox/index.ts";
+import { createSandbox } from "../../src/sandbox/index.ts";
 import { ANNA, BRAM, NOW } from "./entry-points.ts";
 
-/** A world with something of everything, as its JSON gives it: free to be spoiled. */
+/** A world with something of everything, and its bug file, as their JSON gives them: free to be spoiled. */
 // biome-ignore lint/suspicious/noExplicitAny: the tests below write what the types forbid
-function exported(): any {
+function stored(): any {
+	const { world, bug } = made();
+	return JSON.parse(JSON.stringify({ world, bug }));
+}
+
+function made() {
 	const sandbox = createSandbox({ now: NOW });
 	const agency = sandbox.agency();
 	agency.contact(ANNA, { name: "Anna" }).writes("Hello");
 	agency.startFlow(ANNA);
 	agency.staff.sends({ contact: BRAM, text: "Held" });
 	sandbox.faults.add({ effect: { status: 503, retryAfter: 1 } });
-	return JSON.parse(JSON.stringify(sandbox.export()));
+	return { world: sandbox.snapshot().world, bug: sandbox.bug({ keepContent: true }) };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: see above
@@ -52,7 +57,7 @@ const spoilt: readonly Spoilt[] = [
 		(payload): Spoilt => [
 			`an operation with the payload ${payload}`,
 			(a) => (a.operations = [["an id", { payload, at: a.now, fate: { state: "taken" } }]]),
-			/operations\[0\]\[1\]\.payload must be that of an export/,
+			/operations\[0\]\[1\]\.payload must be that of a send/,
 		],
 	),
 	[
@@ -125,47 +130,67 @@ const spoilt: readonly Spoilt[] = [
 	["a window of no message", (a) => (a.agencies[0].threads[1].windowFrom = a.now), /windowFrom/],
 ];
 
-test.each(spoilt)("an import with %s is refused, and changes nothing", (_name, spoil, named) => {
-	const archive = exported();
-	spoil(archive);
-	const sandbox = createSandbox({ scenario: "held" });
-	const before = JSON.stringify(sandbox.export());
-	expect(() => sandbox.import(archive)).toThrow(named);
-	expect(() => sandbox.import(JSON.stringify(archive))).toThrow();
-	expect(JSON.stringify(sandbox.export())).toBe(before);
-});
+test.each(spoilt)(
+	"a world with %s is refused, in a bug file and in a snapshot, and changes nothing",
+	(_name, spoil, named) => {
+		const { world, bug } = stored();
+		spoil(world);
+		spoil(bug.world);
+		const sandbox = createSandbox({ scenario: "held" });
+		const { journal } = sandbox.snapshot();
+		const before = JSON.stringify(sandbox.snapshot().world);
+		for (const given of [bug, JSON.stringify(bug)]) {
+			expect(() => sandbox.import(given)).toThrow(named);
+			expect(() => createSandbox({ from: given })).toThrow(named);
+		}
+		expect(() => sandbox.restore({ world, journal })).toThrow(named);
+		expect(JSON.stringify(sandbox.snapshot().world)).toBe(before);
+	},
+);
 
-test("an import without counters gives no id twice: of agencies, keys and integrations", () => {
-	const archive = exported();
-	const derived = ["agency", "key", "integration"];
-	archive.counters = archive.counters.filter(([kind]: [string]) => !derived.includes(kind));
-	const sandbox = createSandbox();
-	sandbox.import(archive);
-	const before = [sandbox.agencies().length, sandbox.keys.list().length, sandbox.integrations.list().length];
-	sandbox.link({ name: "Second" });
-	sandbox.keys.create();
-	sandbox.integrations.add({ name: "Third" });
-	const after = [sandbox.agencies().length, sandbox.keys.list().length, sandbox.integrations.list().length];
-	expect(after).toEqual(before.map((count) => count + 1));
-	sandbox.import(JSON.stringify(sandbox.export()));
-});
+test.each(["bug file", "snapshot"])(
+	"a %s without counters gives no id twice: of agencies, keys and integrations",
+	(kind) => {
+		const { world, bug } = stored();
+		const derived = ["agency", "key", "integration"];
+		for (const each of [world, bug.world])
+			each.counters = each.counters.filter(([name]: [string]) => !derived.includes(name));
+		const sandbox = createSandbox();
+		if (kind === "bug file") sandbox.import(bug);
+		else sandbox.restore({ ...sandbox.snapshot(), world });
+		const before = [sandbox.agencies().length, sandbox.keys.list().length, sandbox.integrations.list().length];
+		sandbox.link({ name: "Second" });
+		sandbox.keys.create();
+		sandbox.integrations.add({ name: "Third" });
+		const after = [sandbox.agencies().length, sandbox.keys.list().length, sandbox.integrations.list().length];
+		expect(after).toEqual(before.map((count) => count + 1));
+		sandbox.restore(JSON.parse(JSON.stringify(sandbox.snapshot())));
+		sandbox.import(JSON.stringify(sandbox.bug()));
+	},
+);
 
-test("an export holds nothing that can be derived, and what is derived comes back", async () => {
-	const archive: Archive = exported();
-	const sandbox = createSandbox();
-	sandbox.import(archive);
-	expect(Object.keys(archive.agencies[0]?.threads[0] ?? {})).not.toContain("rank");
-	expect(
-		sandbox
-			.agency()
-			.conversations()
-			.map(({ phoneNumber }) => phoneNumber),
-	).toEqual([BRAM, ANNA]);
-	sandbox.clock.advance({ hours: 50 });
-	expect(sandbox.events().map(({ type }) => type)).toEqual([
-		"sandbox.imported",
-		"window.closed",
-		"text.dropped",
-		"clock.moved",
-	]);
-});
+test.each(["bug file", "snapshot"])(
+	"a %s holds nothing that can be derived, and what is derived comes back",
+	(kind) => {
+		const { world, bug } = made();
+		const sandbox = createSandbox();
+		if (kind === "bug file") sandbox.import(bug);
+		else sandbox.restore({ ...sandbox.snapshot(), world });
+		for (const { agencies } of [world, bug.world])
+			expect(Object.keys(agencies[0]?.threads[0] ?? {})).not.toContain("rank");
+		const opened = sandbox.events({ limit: 1 })[0];
+		expect(opened?.type).toBe(kind === "bug file" ? "sandbox.opened" : "sandbox.restored");
+		expect(
+			sandbox
+				.agency()
+				.conversations()
+				.map(({ phoneNumber }) => phoneNumber),
+		).toEqual([BRAM, ANNA]);
+		sandbox.clock.advance({ hours: 50 });
+		expect(sandbox.events({ after: opened?.id ?? 0 }).map(({ type }) => type)).toEqual([
+			"window.closed",
+			"text.dropped",
+			"clock.moved",
+		]);
+	},
+);

@@ -335,7 +335,7 @@ throughEachEntryPoint((open) => {
 		expect(await newest(box)).toMatchObject({ body: "Monday, 14:00", buttonClicked: "mon-14" });
 		anna.taps("later");
 		expect(await newest(box)).toMatchObject({ body: "Later", buttonClicked: "later" });
-		box.sandbox.import(JSON.stringify(box.sandbox.export()));
+		box.sandbox.restore(JSON.parse(JSON.stringify(box.sandbox.snapshot())));
 		const kept = (await walkMessages(box, ANNA)).find(({ body }) => body === "When?");
 		expect(kept?.interactiveContent).toEqual(content);
 		expect(anna.state().messages[1]).toMatchObject({ author: "ai", templateCode: "visit_times" });

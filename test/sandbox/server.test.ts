@@ -172,12 +172,12 @@ test("server keeps its controls behind a token of its own", async () => {
 		expect((await raw(`${server.controlUrl}/snapshot`, { headers })).status).toBe(status);
 	}
 	expect(agency.contact(ANNA).inbox()).toEqual([]);
-	const rows = JSON.stringify(sandbox.export());
+	const rows = JSON.stringify(sandbox.snapshot().world);
 	expect(rows).toContain(ANNA);
 	const { status } = await raw(url, { method: "POST", headers: bearer(server.token) });
 	expect(status).toBeGreaterThanOrEqual(200);
 	expect(status).toBeLessThan(300);
-	expect(JSON.stringify(sandbox.export())).not.toContain(ANNA);
+	expect(JSON.stringify(sandbox.snapshot().world)).not.toContain(ANNA);
 });
 
 test("server does not take the token of the controls for a key, nor answer controls under the base URL", async () => {
@@ -194,7 +194,7 @@ test("server refuses a foreign Host and Origin on its controls, even with the to
 		const headers = { ...bearer(server.token), ...foreign };
 		expect((await raw(`${server.controlUrl}/reset`, { method: "POST", headers })).status).toBeGreaterThanOrEqual(400);
 	}
-	expect(JSON.stringify(sandbox.export())).toContain(ANNA);
+	expect(JSON.stringify(sandbox.snapshot().world)).toContain(ANNA);
 });
 
 test("server really cuts the socket on a reset", async () => {

@@ -66,10 +66,10 @@ throughEachEntryPoint((open) => {
 	test("two sandboxes share nothing", async () => {
 		const one = await open();
 		const untouched = createSandbox({ now: NOW });
-		const before = JSON.stringify(untouched.export());
+		const before = JSON.stringify(untouched.snapshot().world);
 		await episode(one);
 		one.sandbox.faults.add({ times: 5, phase: "before", effect: { status: 500 } });
-		expect(JSON.stringify(untouched.export())).toBe(before);
+		expect(JSON.stringify(untouched.snapshot().world)).toBe(before);
 		expect(untouched.requests()).toEqual([]);
 	});
 
@@ -124,15 +124,15 @@ throughEachEntryPoint((open) => {
 		expect((await messages(box, ANNA)).ok().messages.map((message) => message.body)).toEqual(["After", "Before"]);
 	});
 
-	test("export and import carry the world into another sandbox, as JSON", async () => {
+	test("a snapshot carries the world into another sandbox, as JSON", async () => {
 		const one = await open();
 		await episode(one);
 		await send(one, { to: ANNA, body: "Held at 30", operationId: "c" });
 		const before = await look(one);
-		const exported = JSON.parse(JSON.stringify(one.sandbox.export()));
+		const snapshot = JSON.parse(JSON.stringify(one.sandbox.snapshot()));
 		await one.close();
 		const two = await open({ now: "2031-01-01T00:00:00.000Z" });
-		two.sandbox.import(exported);
+		two.sandbox.restore(snapshot);
 		two.correlationIds.clear();
 		expect(await look(two)).toEqual(before);
 		(await send(two, { to: ANNA, body: "Another", operationId: "c" })).refused(500);
@@ -141,30 +141,43 @@ throughEachEntryPoint((open) => {
 		expect((await summaryOf(two, ANNA)).windowExpiresAt).toBe(after(24));
 	});
 
-	test("a sandbox without a request is exported as it was imported", async () => {
+	test("the snapshot of a sandbox that became a copy of another one is that of the other one", async () => {
 		const [one, other] = [createSandbox({ scenario: "held" }), createSandbox()];
-		const text = JSON.stringify(one.export());
-		other.import(text);
-		expect(JSON.stringify(other.export())).toBe(text);
+		const text = JSON.stringify(one.snapshot());
+		other.restore(JSON.parse(text));
+		expect(JSON.stringify(other.snapshot())).toBe(text);
 	});
 
-	test("import refuses what is not an export", async () => {
+	test("a snapshot is of its moment: a request that was under way then is under way in it", async () => {
+		const box = await open();
+		const breakpoint = box.sandbox.breakpoints.add({ operation: "me.get" });
+		const asking = me(box);
+		const held = await box.sandbox.breakpoints.nextHeld();
+		const { journal } = box.sandbox.snapshot();
+		held.resume();
+		(await asking).ok();
+		expect(breakpoint.hits).toBe(1);
+		expect(journal.entries.map(({ status }) => status)).toEqual([null]);
+		expect(box.sandbox.snapshot().journal.entries.map(({ status }) => status)).toEqual([200]);
+	});
+
+	test("import refuses what is not a bug file", async () => {
 		const box = await open();
 		box.agency.contact(ANNA).writes("Hello");
-		const wrong: unknown[] = [null, {}, [], "x", { version: -1 }];
+		const { world } = box.sandbox.snapshot();
+		const wrong: unknown[] = [null, {}, [], "x", { version: -1 }, world, JSON.stringify(world)];
 		for (const each of wrong) {
-			expect(() => Reflect.apply(box.sandbox.import, box.sandbox, [each]), JSON.stringify(each)).toThrow();
+			const refused = () => Reflect.apply(box.sandbox.import, box.sandbox, [each]);
+			expect(refused, JSON.stringify(each)).toThrow(new TypeError("bug: this is not a bug file."));
 		}
 		expect((await list(box)).ok().conversations).toHaveLength(1);
 	});
 
-	test("import and restore say of a world of a later number to update the package", async () => {
+	test("restore says of a world of a later number to update the package", async () => {
 		const { sandbox } = await open();
 		const { world, journal } = sandbox.snapshot();
 		const later = { ...world, version: 2, agencies: "in another form" };
-		const update = /^This export was made by a later version of messaging-conversations\. Update the package/;
-		for (const given of [later, JSON.stringify(later)])
-			expect(() => Reflect.apply(sandbox.import, sandbox, [given])).toThrow(update);
+		const update = /^world: it was made by a later version of messaging-conversations\. Update the package/;
 		expect(() => Reflect.apply(sandbox.restore, sandbox, [{ world: later, journal }])).toThrow(update);
 	});
 

@@ -138,7 +138,7 @@ const mistakes: readonly (readonly [string, (...given: never[]) => unknown, read
 	["message.failed", message.failed, [{ code: 1 }], /does not take: code/],
 	["message.set", message.set, [], /status must be a string/],
 	["flow.set", flow.set, [1], /status must be a string/],
-	["restore", sandbox.restore, [{ world: sandbox.export() }], /restore: journal must be an object/],
+	["restore", sandbox.restore, [{ world: sandbox.snapshot().world }], /restore: journal must be an object/],
 	["clock.advanceTo", sandbox.clock.advanceTo, [new Date(Number.NaN)], /a valid Date/],
 	["answer", sandbox.answer, [], /answer must be an object of method, target, headers, body/],
 	["answer", sandbox.answer, [{}], /answer: method must be a string/],
@@ -164,11 +164,11 @@ const mistakes: readonly (readonly [string, (...given: never[]) => unknown, read
 test.each(mistakes)(
 	"a mistake in %s is a TypeError that names it and changes nothing: %#",
 	(_name, control, given, named) => {
-		const before = JSON.stringify(sandbox.export());
+		const before = JSON.stringify(sandbox.snapshot().world);
 		const mistake = () => Reflect.apply(control, undefined, given);
 		expect(mistake).toThrow(TypeError);
 		expect(mistake).toThrow(named);
-		expect(JSON.stringify(sandbox.export())).toBe(before);
+		expect(JSON.stringify(sandbox.snapshot().world)).toBe(before);
 	},
 );
 
@@ -215,6 +215,12 @@ test("a day is its midnight in UTC", () => {
 	expect(clock.now().toISOString()).toBe("2026-02-01T00:00:00.000Z");
 });
 
+/** A world as a bug file has it. */
+function withoutSecrets(world: unknown): unknown {
+	const { keys, ...rest } = Object(world);
+	return { ...rest, keys: keys.map(({ secret: _, ...key }: { secret: string }) => key) };
+}
+
 throughEachEntryPoint((open) => {
 	test("a fault that is taken back hits no more and says so; its hits stay", async () => {
 		const box = await open();
@@ -233,12 +239,12 @@ throughEachEntryPoint((open) => {
 		expect([taken.hits, taken.remaining, endless.remaining]).toEqual([1, 2, 0]);
 	});
 
-	test("an import that is refused leaves everything as it was", async () => {
+	test("a bug file and a snapshot that are refused leave everything as it was", async () => {
 		const box = await open();
 		box.agency.contact(ANNA).writes("Hello");
 		(await send(box, { to: BRAM, body: "Held", operationId: "a" })).ok();
 		box.sandbox.faults.add({ ...status503, skip: 100 });
-		const before = JSON.stringify(box.sandbox.export());
+		const before = JSON.stringify(box.sandbox.snapshot().world);
 		const spoiled = (spoil: (copy: Record<string, unknown[]>) => void): unknown => {
 			const copy = JSON.parse(before);
 			spoil(copy);
@@ -249,7 +255,7 @@ throughEachEntryPoint((open) => {
 		const [whole] = JSON.parse(before).faults;
 		const withEffect = { ...whole, effect: { ...whole.effect, kind: "explode" } };
 		const refusals: readonly (readonly [unknown, RegExp])[] = [
-			[spoiled((copy) => (copy.agencies = [{}])), /import: agencies\[0\]\.id must be a string/],
+			[spoiled((copy) => (copy.agencies = [{}])), /world: agencies\[0\]\.id must be a string/],
 			[spoiled((copy) => (copy.agencies = [null])), /agencies\[0\] must be an object/],
 			[spoiled((copy) => (copy.agencies = [withThread({ messages: null })])), /threads\[0\]\.messages must be an arr/],
 			[spoiled((copy) => (copy.agencies = [withThread({ phone: "0470" })])), /threads\[0\]\.phone must be E\.164/],
@@ -266,15 +272,17 @@ throughEachEntryPoint((open) => {
 			[spoiled((copy) => (copy.counters = [["message", "1"]])), /counters\[0\]\[1\]/],
 			[spoiled((copy) => (copy.extra = [])), /does not take: extra/],
 		];
-		for (const [archive, named] of refusals) {
-			const refused = () => Reflect.apply(box.sandbox.import, undefined, [archive]);
-			expect(refused, JSON.stringify(archive)).toThrow(TypeError);
-			expect(refused).toThrow(named);
-			expect(() =>
-				Reflect.apply(box.sandbox.restore, undefined, [{ ...box.sandbox.snapshot(), world: archive }]),
-			).toThrow(named);
-			expect(JSON.stringify(box.sandbox.export())).toBe(before);
-		}
+		const bug = box.sandbox.bug({ keepContent: true });
+		const { journal } = box.sandbox.snapshot();
+		for (const [world, named] of refusals)
+			for (const refused of [
+				() => Reflect.apply(box.sandbox.import, undefined, [{ ...bug, world: withoutSecrets(world) }]),
+				() => Reflect.apply(box.sandbox.restore, undefined, [{ journal, world }]),
+			]) {
+				expect(refused, JSON.stringify(world)).toThrow(TypeError);
+				expect(refused).toThrow(named);
+				expect(JSON.stringify(box.sandbox.snapshot().world)).toBe(before);
+			}
 		expect((await me(box)).ok().agencies).toHaveLength(1);
 		expect((await list(box)).ok().conversations).toHaveLength(2);
 		box.sandbox.clock.advance({ hours: 48 });

@@ -6,7 +6,7 @@ test("an option of a sandbox that is undefined is as good as absent", () => {
 	const policy = { shortSearch: undefined, operationIdTtlHours: undefined };
 	const sandbox = createSandbox({ now: undefined, scenario: undefined, policy, variation: undefined });
 	const absent = createSandbox();
-	expect(sandbox.export()).toEqual(absent.export());
+	expect(sandbox.snapshot().world).toEqual(absent.snapshot().world);
 	expect(sandbox.policy).toEqual(absent.policy);
 });
 
@@ -62,7 +62,7 @@ test("an option of a control that is undefined is as good as absent", () => {
 		agency.conversation(anna).shareWith(sandbox.link({ name: "Third" }), options && { reason: undefined });
 		sandbox.clock.advance(options ? { hours: 1, minutes: undefined, ms: undefined } : { hours: 1 });
 	}
-	expect(given.export()).toEqual(absent.export());
+	expect(given.snapshot().world).toEqual(absent.snapshot().world);
 	const atAnyTime = (event: object): object => ({ ...event, realAt: expect.any(String) });
 	expect(given.events({ after: undefined })).toEqual(absent.events().map(atAnyTime));
 });

@@ -50,7 +50,7 @@ sandbox.subscribe((event) => {
 	if (places.length > 0) progress.emit("change");
 });
 sandbox.subscribe(({ type }) => {
-	if (type !== "sandbox.reset" && type !== "sandbox.restored" && type !== "sandbox.imported") return;
+	if (type !== "sandbox.reset" && type !== "sandbox.restored" && type !== "sandbox.opened") return;
 	if (type === "sandbox.reset") {
 		tellPast();
 		// The past has steps in it too.

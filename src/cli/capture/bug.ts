@@ -37,7 +37,8 @@ export function bugOf(captured: Captured): BugFile {
 	const { phoneNumber } = captured;
 	const sandbox = createSandbox({ now: new Date(anchor) });
 	try {
-		sandbox.import(archiveOf(captured, sandbox.export()));
+		const empty = sandbox.snapshot();
+		sandbox.restore({ ...empty, world: archiveOf(captured, empty.world) });
 	} catch (error) {
 		if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
 		// The name of the field alone, if it has one.

@@ -20,11 +20,14 @@ export type ArchivedAgency = AgencyRecord & {
 	readonly threads: readonly Thread[];
 };
 
-/** Everything that exists, as plain data that JSON can carry. Derived parts are left out. */
+/**
+ * Everything that exists in a sandbox, as plain data that JSON can carry: a part of each {@link Snapshot} and, without the
+ * secrets of keys, of each {@link BugFile}. Derived parts are left out.
+ */
 export interface Archive {
 	/** Name of the format. */
 	readonly format: "messaging-conversations-sandbox";
-	/** The number of the format. A sandbox refuses an export with a later one. */
+	/** The number of the format. A sandbox refuses a world with a later one. */
 	readonly version: 1;
 	/** The sandbox's time, in milliseconds since 1970. */
 	readonly now: number;

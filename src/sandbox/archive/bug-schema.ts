@@ -201,7 +201,6 @@ const eventFields: { readonly [Type in SandboxEventType]: Readonly<Record<string
 	"scenario.loaded": { ...stamp, scenario: aString },
 	"sandbox.reset": stamp,
 	"sandbox.restored": { ...stamp, lastEventId: wholeFrom(0) },
-	"sandbox.imported": stamp,
 	"sandbox.opened": stamp,
 } as never;
 
@@ -264,9 +263,6 @@ const schema = fields<BugFile>({
 		}),
 	),
 });
-
-/** Whether a value, or its JSON text, calls itself a bug file. */
-export const isBug = (value: unknown): boolean => isRecord(value) && value.format === bugFormat.format;
 
 /** A bug file, parsed or as text, with each part checked. Throws a TypeError that names the field. */
 export function bugFrom(given: unknown): BugFile {

@@ -10,7 +10,7 @@ interface Format {
 	readonly version: number;
 }
 
-/** Of an export and a snapshot. */
+/** Of the world in a snapshot and in the file of `--state`. */
 export const worldFormat = { format: "messaging-conversations-sandbox", version: 1 } as const;
 export const bugFormat = { format: "messaging-conversations-bug", version: 1 } as const;
 

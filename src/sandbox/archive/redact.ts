@@ -209,7 +209,6 @@ export function redacted(bug: BugFile): BugFile {
 			case "clock.moved":
 			case "sandbox.reset":
 			case "sandbox.restored":
-			case "sandbox.imported":
 			case "sandbox.opened":
 			case "scenario.loaded":
 			case "agency.changed":

@@ -40,7 +40,7 @@ import type { Archive, ArchivedAgency } from "./archive.ts";
 import { assertFormat, worldFormat } from "./format.ts";
 
 /*
- * The schema of an archive, field by field: what is imported may have been written by hand.
+ * The schema of an archive, field by field: what is opened may have been written by hand.
  */
 
 const instant: Schema<number> = rule(isInstant, "must be an instant in milliseconds");
@@ -145,7 +145,7 @@ const fate = variant(
 export const countersRule: AnySchema = listOf(pair(aString, wholeFrom(0)));
 export const integrationRule: Schema<unknown> = fields<Integration>({ id: someText, name: aString, hidden: flag });
 export const operationRule: Schema<unknown> = fields<Operation>({
-	payload: rule(isPayload, "must be that of an export"),
+	payload: rule(isPayload, "must be that of a send, as a snapshot has it"),
 	at: instant,
 	fate,
 });
@@ -170,17 +170,16 @@ const schema = fields<Archive>({
 	faults: listOf(faultRule),
 });
 
-/** The argument of `import`: an export, parsed or as text. */
-export function archiveFrom(json: unknown): Archive {
-	const value: unknown = typeof json === "string" ? parsed(json) : json;
+/** Checks the world of a snapshot, of a bug file or of the file of `--state`. Throws a TypeError that names the field. */
+export function archiveFrom(value: unknown): Archive {
 	assertArchive(value);
 	assertWhole(value);
 	return value;
 }
 
 function assertArchive(value: unknown): asserts value is Archive {
-	assertFormat(value, worldFormat, "This export", "This is not the export of a sandbox.");
-	assertValid("import", value, schema);
+	assertFormat(value, worldFormat, "world: it", "world: this is not the world of a sandbox.");
+	assertValid("world", value, schema);
 }
 
 function parsed(json: string): unknown {
@@ -259,5 +258,5 @@ function unique(what: string, items: readonly (string | number)[]): void {
 }
 
 function refuse(rule: string): never {
-	throw new TypeError(`import: ${rule}.`);
+	throw new TypeError(`world: ${rule}.`);
 }

@@ -119,6 +119,6 @@ export const addressOf = ({ path, key }: Call): string => `/${key === undefined 
 export const callLine = (call: Call): string =>
 	`${call.verb} ${addressOf(call)}${call.body === undefined ? "" : ` ${bodyText(call.body)}`}`;
 
-/** The body as curl takes it. A file has its name there, because a whole export is too long for a line. */
+/** The body as curl takes it. A file has its name there, because a bug file is too long for a line. */
 export const bodyText = (body: unknown): string =>
 	body instanceof File ? `@${body.name}` : typeof body === "string" ? body : JSON.stringify(body);

@@ -130,7 +130,7 @@ export async function readNewestEvents(): Promise<void> {
  * back, everything about the chosen contact, and what a search found.
  */
 
-const lossTypes = "text.replaced,text.dropped,sandbox.restored,sandbox.imported,sandbox.reset";
+const lossTypes = "text.replaced,text.dropped,sandbox.restored,sandbox.reset";
 
 const isLoss = ({ type }: SandboxEvent): boolean => lossTypes.split(",").includes(type);
 
@@ -253,8 +253,7 @@ const newsKey = (phone: string | null): string => keyOf(rowOf(phone ?? "")?.agen
 export const isMessage = (event: SandboxEvent): event is EventOf<"contact.wrote" | "text.sent" | "consent.asked"> =>
 	/wrote|sent$|asked/.test(event.type);
 
-const isEnding = (event: SandboxEvent): event is EventOf<"sandbox.restored" | "sandbox.imported" | "sandbox.reset"> =>
-	isWholeNew(event);
+const isEnding = (event: SandboxEvent): event is EventOf<"sandbox.restored" | "sandbox.reset"> => isWholeNew(event);
 
 /** Whether everything that the sandbox holds was replaced, and what happened before belongs to another world. */
 const isWholeNew = ({ type }: SandboxEvent): boolean => type !== "sandbox.opened" && type.startsWith("sandbox.");

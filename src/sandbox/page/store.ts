@@ -208,7 +208,7 @@ export const typed = {
 	/** The time to go to. */
 	time: signal(""),
 	snapshotName: signal(""),
-	/** Whether an export keeps numbers, names and texts. */
+	/** Whether a bug file keeps numbers, names and texts. */
 	keepContent: signal(false),
 } as const;
 

@@ -30,7 +30,7 @@ const onOpen = (form: Element | null): void => {
 	if (form) readSnapshots().catch(() => undefined);
 };
 
-/** Scenarios, snapshots, export and import. */
+/** Scenarios, snapshots and bug files. */
 export function WorldDialog() {
 	return (
 		<Dialog title="Scenario and state">
@@ -80,7 +80,7 @@ export function WorldDialog() {
 					</li>
 				))}
 			</ul>
-			<h3>Export and import</h3>
+			<h3>Bug files</h3>
 			<p class="dim">
 				A bug file has the world, all requests with their reasons, and what you look at. It holds no key.
 			</p>

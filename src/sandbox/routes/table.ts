@@ -6,7 +6,7 @@ import type { FaultControl } from "../controls/faults.ts";
 import type { FlowControl } from "../controls/flow.ts";
 import type { IntegrationControl, LinkOptions } from "../controls/integration.ts";
 import { type ScenarioName, scenarioNames } from "../controls/scenarios.ts";
-import type { Archive, BreakpointControl, BreakpointOptions, BugFile, ObservedReport } from "../index.ts";
+import type { BreakpointControl, BreakpointOptions, BugFile, ObservedReport } from "../index.ts";
 import type { ConsentSettings } from "../world/consent.ts";
 import type { SandboxEventType } from "../world/event.ts";
 import type { FaultOptions } from "../world/fault.ts";
@@ -30,17 +30,10 @@ const numberOf = (text: string | undefined): number | undefined => (text === und
 const someIds = matches(/^\d{1,15}(,\d{1,15})*$/, "must be ids with commas between");
 const somePhones = matches(/^\+\d+(,\+\d+)*$/, "must be phone numbers such as %2B447700900101, with commas between");
 
-/** The fields of an export and of a bug file, which are checked as a whole. */
+/** The fields of a bug file, which is checked as a whole. */
 const importedFields = {
 	format: optional(anything),
 	version: optional(anything),
-	now: optional(anything),
-	counters: optional(anything),
-	integrations: optional(anything),
-	keys: optional(anything),
-	agencies: optional(anything),
-	operations: optional(anything),
-	faults: optional(anything),
 	takenAt: optional(anything),
 	content: optional(anything),
 	place: optional(anything),
@@ -53,7 +46,7 @@ const importedFields = {
 	violations: optional(anything),
 	replaced: optional(anything),
 	past: optional(anything),
-} satisfies { readonly [Field in keyof Archive | keyof BugFile]: Schema<unknown> };
+} satisfies { readonly [Field in keyof BugFile]: Schema<unknown> };
 
 const contact = ({ agency, id }: Place) => agency.contact(id);
 const conversation = ({ agency, id }: Place) => agency.conversation(id);
@@ -564,7 +557,6 @@ const state = [
 			if (!snapshots.delete(id)) throw new Error("snapshots: there is no such snapshot. GET snapshots lists all.");
 		},
 	}),
-	get("export", { answers: "everything that exists, with the keys", run: ({ sandbox }) => sandbox.export() }),
 	get("bug", {
 		takes: {
 			keepContent: optional(oneOf("true")),
@@ -582,16 +574,16 @@ const state = [
 	}),
 	post("import", {
 		takes: importedFields,
-		body: "an export, whole: `format`, `version`, `now`, `counters`, `integrations`, `keys`, `agencies`, `operations`, `faults`. Or a bug file, whole, which is read-only until POST continue; beside the first two: `takenAt`, `content`, `place`, `policy`, `variation`, `world`, `events`, `gone`, `requests`, `violations`, `replaced`, `past`",
+		body: "a bug file, whole, which is read-only until POST continue: `format`, `version`, `takenAt`, `content`, `place`, `policy`, `variation`, `world`, `events`, `gone`, `requests`, `violations`, `replaced`, `past`",
 		isAlwaysOpen: true,
 		run({ sandbox, shown }, given) {
 			// import checks it as a whole
 			const there = Object.entries(given).filter(([, value]) => value !== undefined);
-			const file = Object.fromEntries(there) as unknown as Archive | BugFile;
+			const file = Object.fromEntries(there) as unknown as BugFile;
 			// Before, because whoever hears of it asks at once.
 			const before = { ...shown };
-			shown.bug = "place" in file ? { takenAt: file.takenAt, content: file.content, place: file.place } : null;
-			shown.isReadOnly = shown.bug !== null;
+			shown.bug = { takenAt: file.takenAt, content: file.content, place: file.place };
+			shown.isReadOnly = true;
 			try {
 				sandbox.import(file);
 			} catch (error) {

@@ -19,7 +19,7 @@ const mostBytes = 64 * 2 ** 20;
 
 /**
  * One limit for the bytes that wait for all readers together. Above it the connections are cut that have waited longest,
- * but never the newest one: an export may be longer than the limit.
+ * but never the newest one: one answer may be longer than the limit.
  */
 export function createUnread(): Unread {
 	/** How many bytes wait, in the order in which the responses began to wait. */

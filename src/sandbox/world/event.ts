@@ -285,13 +285,11 @@ export interface SandboxWideEvents {
 	};
 	/** `reset()`: everything is as new, and older events are gone. */
 	"sandbox.reset": Empty;
-	/** `restore()`: everything is as it was at a snapshot. */
+	/** `restore()`: everything is as it was at a snapshot. So begins a sandbox of the command that continues a `--state` file. */
 	"sandbox.restored": {
 		/** `id` of the last event before the snapshot: what came after it is undone. 0 for a snapshot of another sandbox. */
 		readonly lastEventId: number;
 	};
-	/** `import()`: everything is as another sandbox exported it. */
-	"sandbox.imported": Empty;
 	/** `import()` of a bug file: everything is as in the file, the events too, which come before this one. */
 	"sandbox.opened": Empty;
 }

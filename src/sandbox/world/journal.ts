@@ -109,6 +109,7 @@ export interface Journal {
 	newest(): Entry | undefined;
 	violations(): Violation[];
 	replacedTexts(): readonly ReplacedText[];
+	/** A copy: what becomes of a request that is being answered changes nothing in it. */
 	dump(): JournalDump;
 	load(dump: JournalDump): void;
 }
@@ -158,7 +159,11 @@ export function createJournal(): Journal {
 		newest: () => entries.at(entries.length - 1),
 		violations: () => violations.items().map((each) => ({ ...each, explanation: withoutMarks(each.explanation) })),
 		replacedTexts: () => replaced.items(),
-		dump: () => ({ entries: entries.items(), violations: violations.items(), replaced: replaced.items() }),
+		dump: () => ({
+			entries: entries.items().map((entry) => ({ ...entry })),
+			violations: violations.items(),
+			replaced: replaced.items(),
+		}),
 		load(dump) {
 			entries.load(dump.entries);
 			violations.load(dump.violations);

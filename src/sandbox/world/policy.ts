@@ -80,8 +80,12 @@ const switchesRule = fields<Policy>({
 	operationIdTtlHours: optional(hoursOrNever),
 });
 
-export function policyFrom(switches: { readonly [Name in keyof Policy]?: Policy[Name] | undefined } = {}): Policy {
+/** The policy with these switches. The others are as in `base`. */
+export function policyFrom(
+	switches: { readonly [Name in keyof Policy]?: Policy[Name] | undefined } = {},
+	base: Policy = defaults,
+): Policy {
 	assertValid("policy", switches, switchesRule);
 	const given = Object.entries(switches).filter(([, value]) => value !== undefined);
-	return { ...defaults, ...Object.fromEntries(given) };
+	return { ...base, ...Object.fromEntries(given) };
 }

@@ -33,7 +33,7 @@ export interface Key {
 	state: (typeof keyStates)[number];
 }
 
-/** The fields of an agency in an export, beside its conversations. */
+/** The fields of an agency in a world that was stored, beside its conversations. */
 export interface AgencyRecord {
 	readonly id: string;
 	readonly integrationId: string;
