@@ -16,7 +16,7 @@ const sandbox = ["controls", "service", "archive", "world", "base"].map((folder)
 
 /** The layers of src. Each may import those that it names, `generated/` and the package's own JSON. */
 const layers: Record<string, Layer> = {
-	"sandbox/base": { files: /^sandbox\/base\//, imports: ["phone", "shared"] },
+	"sandbox/base": { files: /^sandbox\/base\//, imports: ["phone", "errors", "shared"] },
 	"sandbox/world": { files: /^sandbox\/world\//, imports: ["sandbox/base", "phone", "shared"] },
 	"sandbox/archive": {
 		files: /^sandbox\/archive\//,

@@ -1,6 +1,7 @@
 import type { CountryCode } from "../phone/phone.ts";
 import { createAnswers, withAnswers } from "../shared/copies.ts";
 import { type Observer, observedBy, observerOf } from "../shared/observer.ts";
+import { withProtocol } from "../shared/protocol.ts";
 import type { ClientState } from "./call-state.ts";
 import {
 	agencyIdText,
@@ -152,7 +153,7 @@ function clientFrom(options: CheckedOptions, shared: Shared): Client {
 				conversations: createConversations(executor, agencyId, defaultCountry),
 				messages: createMessages(executor, { agencyId, defaultCountry, isAllowed, guard: shared.guard }),
 			};
-			return observedBy(withAnswers(agency, shared.answers), observer);
+			return observedBy(withAnswers(withProtocol(agency), shared.answers), observer);
 		},
 		request: createSendRequest(executor, baseUrl, allowRecipients !== undefined),
 		withOptions: (changed) => {
@@ -162,5 +163,5 @@ function clientFrom(options: CheckedOptions, shared: Shared): Client {
 			return clientFrom(derivedOptions(hidden, options), shared);
 		},
 	};
-	return observedBy(client, observer);
+	return observedBy(withProtocol(client), observer);
 }

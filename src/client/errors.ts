@@ -250,7 +250,7 @@ export class PartnerInvalidInput extends Refusal {
 	declare readonly _tag: "PartnerInvalidInput";
 }
 
-/** An option of the client is malformed or absent, or a function that was passed failed, such as that of the key (then `retryable`). The input of the call is not the cause. */
+/** An option of the client is malformed or absent, a function that was passed failed, such as that of the key (then `retryable`), or two versions of the package meet. The input of the call is not the cause. */
 export class PartnerConfigurationError extends Refusal {
 	static override readonly tag = "PartnerConfigurationError";
 	declare readonly _tag: "PartnerConfigurationError";

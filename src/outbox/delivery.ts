@@ -1,6 +1,6 @@
 import type { AgencyClient, Message } from "messaging-conversations";
 import { phaseOf } from "../shared/delivery-phase.ts";
-import { moment, object, refuse } from "./input.ts";
+import { checkProtocol, moment, object, refuse } from "./input.ts";
 import { findText, isAnswered, isConsentFailed, newestTime, readConversation, slackMs } from "./match.ts";
 import { storableId } from "./text.ts";
 
@@ -102,6 +102,7 @@ export async function checkDelivery(
 	const since = moment("since", text.since, "checkDelivery");
 	const { settleMs = defaultSettleMs, claimed = [], now: clock, ...call } = options;
 	if (!agency?.conversations) refuse("agency", "must be client.agency(id)", "checkDelivery");
+	checkProtocol("agency", agency, "checkDelivery");
 	if (typeof text.body !== "string") refuse("body", "must be a string", "checkDelivery");
 	const seek = ({ messageSid }: Message) => messageSid === text.messageId;
 	/** How much earlier the send may have begun by the service's clock, if `since` is of a clock that is ahead of it. */

@@ -1,4 +1,5 @@
-import { PartnerInvalidInput } from "messaging-conversations";
+import { PartnerConfigurationError, PartnerInvalidInput } from "messaging-conversations";
+import { protocolProblem } from "../shared/protocol.ts";
 import {
 	anyObject,
 	checkValue,
@@ -12,6 +13,12 @@ import {
 /** Names the field and the rule, never the value. */
 export function refuse(field: string, rule: string, operation: string): never {
 	throw new PartnerInvalidInput({ field, rule, operation });
+}
+
+/** Throws if a client or an agency is of another protocol than this outbox. */
+export function checkProtocol(field: string, value: unknown, operation: string): void {
+	const rule = protocolProblem(value);
+	if (rule !== undefined) throw new PartnerConfigurationError({ field, rule, operation });
 }
 
 /** Such as `2026-01-05T09:00:00Z` or `2026-01-05 10:00+01:00`. Other forms are read differently by different runtimes. */

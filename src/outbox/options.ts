@@ -1,4 +1,12 @@
-import { type Client, type CountryCode, type Message, PartnerInvalidInput, toE164 } from "messaging-conversations";
+import {
+	type Client,
+	type CountryCode,
+	type Message,
+	PartnerConfigurationError,
+	PartnerInvalidInput,
+	toE164,
+} from "messaging-conversations";
+import { otherVersion } from "../shared/protocol.ts";
 import {
 	callable,
 	checkValue,
@@ -15,10 +23,11 @@ import {
 import type { Rules } from "./decide.ts";
 import { defaultSettleMs } from "./delivery.ts";
 import type { OutboxEngine } from "./engines/engine.ts";
+import { checkProtocol } from "./input.ts";
 import type { OnHeld } from "./policy/purpose.ts";
 import { isTimeZone, minutesFrom, type QuietHours } from "./policy/quiet-hours.ts";
 import type { OutboxStatus } from "./status.ts";
-import { type DatabaseStore, isPort, isStore, type OutboxStore } from "./store.ts";
+import { type DatabaseStore, isPort, isStore, type OutboxStore, storeProtocol } from "./store.ts";
 import type { BeforeSend, OnReply } from "./work/hooks.ts";
 import type { Pause } from "./work/pauses.ts";
 
@@ -205,11 +214,11 @@ export function checkedOptions(options: OutboxOptions): CheckedOptions {
 	const refuse = (field: string, rule: string) => new PartnerInvalidInput({ field, rule, operation: "createOutbox" });
 	const given = checkValue(schema, options, "options", refuse);
 	const { client, store, onReply = "wait", now: clock } = given;
-	if (!isPort(store))
-		throw refuse(
-			"store",
-			"comes from another version of messaging-conversations: make it by the one that has createOutbox",
-		);
+	checkProtocol("client", client, "createOutbox");
+	if (!isPort(store)) {
+		const rule = otherVersion(store["~outbox"], storeProtocol);
+		throw new PartnerConfigurationError({ field: "store", rule, operation: "createOutbox" });
+	}
 	if (given.quietHours && !areHours(given.quietHours))
 		throw refuse("quietHours.to", "must be another time than the one at which they begin");
 	return {

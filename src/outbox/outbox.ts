@@ -95,7 +95,8 @@ export interface Outbox {
 	 * Any number of processes may work on a store at once, with or without an engine.
 	 *
 	 * @throws an error of the store that does not pass by itself, such as a missing table, and any other one after an hour.
-	 * PartnerInvalidInput if row level security hides rows from the role
+	 * PartnerInvalidInput if row level security hides rows from the role. PartnerConfigurationError if the client refuses an option
+	 * that the outbox itself passes; the text stays as it is
 	 * @example
 	 * const signal = AbortSignal.timeout(50); // in a server: aborted by SIGTERM
 	 * await outbox.work({ signal });
@@ -280,7 +281,7 @@ const shortestLeaseMs = 1_000;
  * Creates an outbox. It stores texts with your own rows, sends each once and in the contact's order, and follows them until
  * they are read. It survives crashes, outages and the consent queue. Creating it makes no request.
  *
- * @throws PartnerInvalidInput naming the option and the rule
+ * @throws PartnerInvalidInput naming the option and the rule. PartnerConfigurationError for a client or a store of another version
  * @example
  * const crmOutbox = createOutbox({ client, store }); // sqliteStore(db), postgresStore(pool) or mysqlStore(pool)
  * await crmOutbox.migrate();

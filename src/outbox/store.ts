@@ -3,7 +3,7 @@ import { purposeOf } from "./policy/purpose.ts";
 import type { ContactFacts, NewText, OpenText, OutboxReason, OutboxText, Recipient, Restored } from "./text.ts";
 
 /** Changes when a store no longer fits the outbox of before: a program may have two versions of this package. */
-const storeProtocol = 1;
+export const storeProtocol = 1;
 
 /**
  * The tables of an outbox in your database: what {@link sqliteStore}, {@link postgresStore} and {@link mysqlStore} return. Pass it to

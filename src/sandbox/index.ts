@@ -5,6 +5,7 @@
  */
 
 import { observedBy } from "../shared/observer.ts";
+import { withProtocol } from "../shared/protocol.ts";
 import { anything, callable, flag, isRecord, listOf, optional, rule } from "../shared/validation.ts";
 import { type Archive, archive, type Snapshot, unarchive } from "./archive/archive.ts";
 import { openBug, takeBug } from "./archive/bug.ts";
@@ -195,7 +196,7 @@ function create(options: SandboxOptions, moment?: Snapshot): Sandbox {
 	};
 	if (moment) goBack(moment);
 	const check = (options?: CheckOptions): void => assertUsed(world, options);
-	return {
+	return withProtocol({
 		connection: {
 			baseUrl,
 			get apiKey() {
@@ -295,7 +296,7 @@ function create(options: SandboxOptions, moment?: Snapshot): Sandbox {
 			assertValid("answer", call, callRule);
 			return answer(call);
 		},
-	};
+	});
 }
 
 /**

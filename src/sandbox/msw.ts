@@ -5,7 +5,7 @@
  */
 
 import { type HttpHandler, HttpResponse, http } from "msw";
-import { aSandbox, assertValid } from "./base/input.ts";
+import { checkSandbox } from "./base/input.ts";
 import type { Sandbox } from "./index.ts";
 
 /**
@@ -19,7 +19,7 @@ import type { Sandbox } from "./index.ts";
  * server.close();
  */
 export function handlers(sandbox: Sandbox): HttpHandler[] {
-	assertValid("handlers: sandbox", sandbox, aSandbox);
+	checkSandbox("handlers", sandbox);
 	const { origin } = new URL(sandbox.connection.baseUrl);
 	// A regular expression, because msw decodes what a star matches and answers a broken percent-escape with its own 500.
 	const everything = new RegExp(`^${origin.replaceAll(".", "\\.")}/`);

@@ -12,7 +12,7 @@ import { isLoopback } from "../shared/hosts.ts";
 import { observedBy, observerOf } from "../shared/observer.ts";
 import { flag, hasMethods, listOf, optional, rule } from "../shared/validation.ts";
 import { basePath } from "./base/call.ts";
-import { aSandbox, assertValid, fields } from "./base/input.ts";
+import { assertValid, checkSandbox, fields } from "./base/input.ts";
 import type { BugFile, Connection, Sandbox } from "./index.ts";
 import { fetchOf } from "./remote.ts";
 import { createControls } from "./routes/controls.ts";
@@ -125,7 +125,7 @@ const optionsRule = fields<ServeOptions>({
  * await server.close();
  */
 export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promise<SandboxServer> {
-	assertValid("serve: sandbox", sandbox, aSandbox);
+	checkSandbox("serve", sandbox);
 	assertValid("serve", options, optionsRule);
 	const { port = 0, token = randomBytes(16).toString("hex"), follow = false } = options;
 	const { listen = "127.0.0.1", allowHosts = [] } = options;

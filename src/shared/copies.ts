@@ -60,7 +60,7 @@ export const answersOf = (agency: unknown): Answers => Object(agency)[key] ?? cr
 
 /** Makes an agency of a client carry what the client has seen. */
 export const withAnswers = <Of extends object>(of: Of, answers: Answers): Of =>
-	Object.defineProperty(of, key, { value: answers });
+	Object.defineProperty(of, key, { value: answers, configurable: true });
 
 /** A copy that is older than this, in seconds, is no reading. */
 const longestAge = 10;

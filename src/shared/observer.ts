@@ -3,6 +3,8 @@
  * client passes it on. The service's own connection has none, so nothing is made or sent for it.
  */
 
+import { protocol } from "./protocol.ts";
+
 /** A text of an outbox, as the sandbox's page shows it. Times are ISO 8601 in UTC. */
 export interface ObservedText {
 	/** The caller's id. */
@@ -93,12 +95,12 @@ export interface Observer {
 	poll(feed: string, agencyId: string): RunningPoll;
 }
 
-// Registered, because client, sandbox, outbox and sync are bundles of their own.
-const key: unique symbol = /* @__PURE__ */ Symbol.for("messaging-conversations/observer");
+// Registered, because client, sandbox, outbox and sync are bundles of their own. One of another protocol is not seen.
+const key: unique symbol = /* @__PURE__ */ Symbol.for(`messaging-conversations/observer/${protocol}`);
 
 /** The observer that a `fetch`, a client or an agency of a client carries. */
 export const observerOf = (of: unknown): Observer | undefined => Object(of)[key];
 
 /** Makes it carry an observer, if there is one. */
 export const observedBy = <Of extends object>(of: Of, observer: Observer | undefined): Of =>
-	observer ? Object.defineProperty(of, key, { value: observer }) : of;
+	observer ? Object.defineProperty(of, key, { value: observer, configurable: true }) : of;

@@ -1,4 +1,5 @@
 import { type AgencyClient, PartnerConfigurationError, PartnerInvalidInput } from "messaging-conversations";
+import { protocolProblem } from "../shared/protocol.ts";
 import { longestTimerMs } from "../shared/sleep.ts";
 import {
 	abortSignal,
@@ -57,9 +58,16 @@ export const commonFields: FieldsOf<CommonOptions> = {
 /** A length of time, which may be nothing where `min` is 0. */
 export const timerMs = (min: 0 | 1): Schema<number> => whole(min, longestTimerMs);
 
+/** Throws if a client or an agency is of another protocol than this feed. */
+export function checkProtocol(operation: SyncFunction, field: string, value: unknown): void {
+	const rule = protocolProblem(value);
+	if (rule !== undefined) throw new PartnerConfigurationError({ operation, field, rule });
+}
+
 /** Throws unless it is an agency of a client. */
 export function checkAgency(operation: SyncFunction, agency: AgencyClient): void {
 	if (!agency?.conversations) refuse(operation, "agency", "must be client.agency(id)");
+	checkProtocol(operation, "agency", agency);
 }
 
 /** A copy of the options that has each field of the schema, or an error that names the field. */

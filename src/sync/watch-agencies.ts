@@ -7,7 +7,7 @@ import { createAlerts } from "./alerts.ts";
 import { openBudget } from "./budget.ts";
 import { feedFields, feedSettings } from "./feed.ts";
 import { hash } from "./fingerprint.ts";
-import { checkOptions, checkPhoneNumber, checkWhole, pausesFrom, refuse, timerMs } from "./input.ts";
+import { checkOptions, checkPhoneNumber, checkProtocol, checkWhole, pausesFrom, refuse, timerMs } from "./input.ts";
 import { followLinked } from "./linked-agencies.ts";
 import { abandoning } from "./signal.ts";
 
@@ -58,6 +58,7 @@ export interface AgenciesFeed<Tx = unknown> extends AsyncIterable<AgencyChange<T
  */
 export function watchAgencies<Tx = unknown>(client: Client, options: WatchAgenciesOptions<Tx>): AgenciesFeed<Tx> {
 	if (!client?.me || !client.agency) refuse("watchAgencies", "client", "must be a client of createClient");
+	checkProtocol("watchAgencies", "client", client);
 	const { signal, onPoll, onError, requestsPerSecond, ...settings } = checked(options);
 	/** The agencies that are followed now. */
 	const loops = new Map<string, AgencyLoop>();

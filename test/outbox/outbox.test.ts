@@ -947,14 +947,14 @@ test.each([
 	);
 });
 
-test("a store of another version of the package is refused, with what to do", () => {
+test("#49 a store of another version of the package is refused, with what to do", () => {
 	const { client } = createWorld();
 	const store = { ...memoryStore(), "~outbox": storeMark["~outbox"] + 1 };
 	expect(() => createOutbox({ client, store })).toThrow(
 		expect.objectContaining({
-			_tag: "PartnerInvalidInput",
+			_tag: "PartnerConfigurationError",
 			field: "store",
-			rule: expect.stringContaining("another version of messaging-conversations"),
+			rule: expect.stringMatching(/^is of another version .* protocol is 2, and this version needs 1\. Install one/),
 		}),
 	);
 });

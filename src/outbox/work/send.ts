@@ -20,7 +20,7 @@ import { lastHeldBy, type Match } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
 import { type Change, type OutboxText, operationIdOf, storableId } from "../text.ts";
 import type { QueueContext } from "./context.ts";
-import { errorOf, failureOf } from "./failure.ts";
+import { errorOf, failureOf, isOptionRefused } from "./failure.ts";
 import { isRefusedByGateway } from "./gateway.ts";
 import { sleepsWhileClosed } from "./order.ts";
 import { type Grounds, ifNotNow, permissionFor, validUntil } from "./permission.ts";
@@ -124,7 +124,11 @@ export async function request(
 		.withResponse()
 		.then(
 			(answered) => ({ ok: true as const, ...answered }),
-			(thrown: unknown) => ({ ok: false as const, error: failureOf(thrown, "messages.send") }),
+			async (thrown: unknown) => {
+				// Nothing was sent, and this ends the work: the text is as it was before.
+				if (isOptionRefused(thrown)) await readFirst(0, failures);
+				return { ok: false as const, error: failureOf(thrown, "messages.send") };
+			},
 		);
 	// It has waited for a connection. That is no fault of the service, and the others need not wait.
 	if (!result.ok && isTooLate(result.error)) return readFirst(backoffMs(0), failures);

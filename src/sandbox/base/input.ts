@@ -1,3 +1,5 @@
+import { PartnerConfigurationError } from "../../client/errors.ts";
+import { protocolProblem } from "../../shared/protocol.ts";
 import { isUuid } from "../../shared/uuid.ts";
 import {
 	type AnySchema,
@@ -49,10 +51,17 @@ export const someText: Schema<string> = rule(
 export const aNumber: Schema<number> = rule(Number.isFinite, "must be a finite number");
 
 /** What createSandbox() returns, or an object that passes its calls on. */
-export const aSandbox: Schema<object> = rule(
+const aSandbox: Schema<object> = rule(
 	(value) => hasMethods(value, "answer", "fetch", "subscribe"),
 	"must be what createSandbox() returns",
 );
+
+/** Throws if it is no sandbox, or one of another protocol. */
+export function checkSandbox(operation: string, sandbox: unknown): void {
+	assertValid(`${operation}: sandbox`, sandbox, aSandbox);
+	const rule = protocolProblem(sandbox);
+	if (rule !== undefined) throw new PartnerConfigurationError({ operation, field: "sandbox", rule });
+}
 
 export const aUuid: Schema<string> = rule(isUuid, "must be a UUID");
 

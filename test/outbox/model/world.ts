@@ -1,10 +1,13 @@
 // The world of the model: workers with the real code, a store, a service and their clocks. Each stands still at every call of the
 // store or the service until it is told to go on, so that a run is known by the list of choices that led to it.
 import { createHash } from "node:crypto";
-import { type Client, PartnerConnectionError, PartnerTimeoutError } from "messaging-conversations";
+import { type Client, createClient, PartnerConnectionError, PartnerTimeoutError } from "messaging-conversations";
 import type * as outboxes from "messaging-conversations/outbox";
 import type * as memory from "../memory.ts";
 import type { Lease, OutboxStore, Progress } from "../port.ts";
+
+/** An outbox takes no client of another version. */
+const ofPackage = createClient({ baseUrl: undefined, apiKey: undefined });
 
 /** The code that is run, or a copy of it in which a rule is missing. */
 export interface Code extends Pick<typeof outboxes, "createOutbox">, Pick<typeof memory, "memoryStore"> {}
@@ -457,7 +460,7 @@ export class World {
 				}),
 			},
 		});
-		return { agency, defaultCountry: "GB" } as unknown as Client;
+		return { ...ofPackage, agency, defaultCountry: "GB" } as unknown as Client;
 	}
 }
 
