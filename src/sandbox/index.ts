@@ -25,7 +25,7 @@ import { createFlowControl } from "./controls/flow.ts";
 import { createIntegrationControl, createIntegrationsControl, foundIntegration } from "./controls/integration.ts";
 import { createObserved } from "./controls/observed.ts";
 import { createMessageControl } from "./controls/provider.ts";
-import { assertScenario, createStage, play, type ScenarioName } from "./controls/scenarios.ts";
+import { assertScenario, createStage, play } from "./controls/scenarios.ts";
 import type { Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createFetch } from "./service/fetch.ts";
 import { handle, keyFrom } from "./service/handle.ts";
@@ -50,7 +50,7 @@ export type {
 	BreakpointState,
 	BreakpointsControl,
 	HeldRequest,
-	ResumeOptions,
+	ResumeRequestOptions,
 } from "./controls/breakpoints.ts";
 export type { CheckOptions } from "./controls/check.ts";
 export type { Advance, ClockControl } from "./controls/clock.ts";
@@ -306,28 +306,3 @@ function create(options: SandboxOptions, moment?: Snapshot): Sandbox {
 export function bugFrom(file: BugFile | string): BugFile {
 	return checkedBug(file);
 }
-
-const factory =
-	(scenario: ScenarioName) =>
-	(sandbox: Sandbox): void =>
-		sandbox.loadScenario(scenario);
-
-// The scenarios, usable alone: each adds its world to a sandbox's default agency.
-/** One agency, one key, no conversation. */
-export const fresh = factory("fresh");
-/** 250 conversations, three pages of 100; the first contact's has 130 messages, three pages of 50. */
-export const busy = factory("busy");
-/** One contact who wrote 30 hours ago. */
-export const closed = factory("closed");
-/** The same, and a text that waits since an hour ago. */
-export const held = factory("held");
-/** The same as closed, at an agency whose consent template awaits approval. */
-export const ineligible = factory("ineligible");
-/** The same as closed, at an agency with two consent languages. */
-export const twoLanguages = factory("twoLanguages");
-/** One conversation that no agency owns. */
-export const unlinked = factory("unlinked");
-/** The default key may read only. */
-export const readOnlyKey = factory("readOnlyKey");
-/** Oddities of real data that examples lack: null names, files alone, older records. */
-export const oddData = factory("oddData");

@@ -29,26 +29,35 @@ declare global {
 
 /** Options of {@link createSandbox}. */
 export interface SandboxOptions {
-	/** The time of its clock: with a zone, a day (its midnight in UTC), or a Date. @default "2026-01-05T09:00:00Z" */
+	/**
+	 * The time at which its clock stands: with a zone, a day (its midnight in UTC), or a Date. Whether the clock then runs is
+	 * `follow` of `serve`. @default "2026-01-05T09:00:00Z"
+	 */
 	readonly now?: string | Date | undefined;
-	/** The world it begins with. @default "fresh": one agency, one key, no conversation */
+	/** The made-up world it begins with, where `from` is for one that was recorded. @default "fresh": one agency, one key, no conversation */
 	readonly scenario?: ScenarioName | undefined;
 	/**
-	 * A bug file, parsed or as JSON text, with which it begins: the same phone, log and reasons. Leave `now` and `scenario`
-	 * out. Policy and variation are the file's, unless you give others. Throws a TypeError for any other file.
+	 * A bug file, parsed or as JSON text, with which it begins: the same phone, log and reasons. It takes the place of `now` and
+	 * `scenario`, which are refused beside it. Each rule of `policy` and the `variation` are the file's, unless you give
+	 * another. Throws a TypeError for any other file.
 	 * @example createSandbox({ from: JSON.stringify(sandbox.bug()) });
 	 */
 	readonly from?: BugFile | string | undefined;
-	/** Its interpretation of the specification where that is silent. */
+	/**
+	 * Its interpretation of the specification where that is silent: which of two things the service does. What the
+	 * specification leaves to chance is `variation`.
+	 * @default the interpretation that `Policy` names
+	 */
 	readonly policy?: { readonly [Name in keyof Policy]?: Policy[Name] | undefined } | undefined;
 	/**
-	 * Varies what a caller must not rely on, such as timestamp precision, cursor length, key order, extra fields, unknown
-	 * words, and `queued` or `accepted` for a send. The same value varies the same way. @default no variation
+	 * Varies the form of the answers in what a caller must not rely on, such as timestamp precision, cursor length, key order,
+	 * extra fields, unknown words, and `queued` or `accepted` for a send. The same value varies the same way. What the service
+	 * does stays as `policy` says. @default no variation
 	 */
 	readonly variation?: number | string | undefined;
 	/**
 	 * Whether outboxes and feeds of a client with its connection show themselves in {@link Sandbox.observed} and on its page.
-	 * They are looked at only when somebody asks.
+	 * They are looked at only when somebody asks. What the service itself saw is in `events()` either way.
 	 * @default true
 	 */
 	readonly observe?: boolean | undefined;

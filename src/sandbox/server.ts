@@ -26,15 +26,22 @@ import { isInstant } from "./world/instant.ts";
 
 /** How {@link serve} listens. */
 export interface ServeOptions {
-	/** 0 is any free port. @default 0 */
+	/** The port to listen on, at the address of `listen`. 0 is any free one. @default 0 */
 	readonly port?: number | undefined;
-	/** The token of the control routes: 8 or more letters, digits and signs. @default 32 random characters */
+	/**
+	 * The token of the control routes: 8 or more letters, digits and signs. The service's routes take the sandbox's API key
+	 * instead. @default 32 random characters
+	 */
 	readonly token?: string | undefined;
-	/** Lets the sandbox's clock run with real time, and keep running after a reset. @default false: it does not run */
+	/**
+	 * Lets the sandbox's clock run with real time, and keep running after a reset. Where it starts is `now` of `createSandbox`.
+	 * @default false: it does not run
+	 */
 	readonly follow?: boolean | undefined;
 	/**
 	 * The address to listen on, `0.0.0.0` or `::` for every one. On any other than loopback, everybody who reaches this
-	 * machine reaches the sandbox: it is meant for containers of one CI job. @default "127.0.0.1"
+	 * machine reaches the sandbox: it is meant for containers of one CI job. The names that they ask for go into `allowHosts`.
+	 * @default "127.0.0.1"
 	 */
 	readonly listen?: string | undefined;
 	/**

@@ -69,7 +69,7 @@ async function held(world: World): Promise<void> {
 /** The service holds a text of a colleague. */
 async function colleague(world: World): Promise<void> {
 	await closed(world);
-	world.agency.staff.sends(world.anna, "From a colleague");
+	world.agency.staff.sends({ contact: world.anna, text: "From a colleague" });
 }
 
 const breakSends = ({ sandbox }: World, status = 500, times = 9_999) =>
@@ -510,7 +510,7 @@ export const situations: Situation[] = [
 			await closed(world);
 			world.sandbox.faults.add({ operation: "messages.send", phase: "before", effect: "reset" });
 			await text(world);
-			world.agency.staff.sends(world.anna, "From a colleague");
+			world.agency.staff.sends({ contact: world.anna, text: "From a colleague" });
 			await minutes(world, 60);
 		},
 		next: ({ anna }) => anna.accepts(),

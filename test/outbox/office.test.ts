@@ -616,7 +616,7 @@ test.each([1, 3])(
 	async (count) => {
 		const world = createWorld(defaults);
 		world.sandbox.clock.advance({ hours: 25 });
-		world.agency.staff.sends(world.anna, "From a colleague");
+		world.agency.staff.sends({ contact: world.anna, text: "From a colleague" });
 		const waiting = Array.from({ length: count }, (_, at) => `reply ${at}`);
 		for (const id of waiting) await add(world, id, { purpose: "reply" });
 		await world.pass({ minutes: 11 });

@@ -533,7 +533,7 @@ describe("a sentence says what keeps a text", () => {
 	test("whose reads fail after it has waited behind a colleague's text", async () => {
 		const world = createWorld(plain);
 		world.sandbox.clock.advance({ hours: 25 });
-		world.agency.staff.sends(world.anna, "From a colleague");
+		world.agency.staff.sends({ contact: world.anna, text: "From a colleague" });
 		await add(world, "a");
 		await world.pass({ minutes: 20 });
 		world.anna.accepts();
@@ -570,8 +570,8 @@ describe("a sentence says what keeps a text", () => {
 		await add(world, "a");
 		await world.pass({ hours: 30 });
 		world.anna.writes("Yes please, send it!");
-		world.agency.staff.setAi(world.anna, true);
-		world.agency.ai.replies(world.anna, "One moment");
+		world.agency.staff.setAi({ contact: world.anna, on: true });
+		world.agency.ai.replies({ contact: world.anna, text: "One moment" });
 		await world.pass({ hours: 25 });
 		expect(await world.outbox.status("a")).toMatchObject({ state: "dropped", reason: "answered_in_words" });
 	});

@@ -200,7 +200,7 @@ describe("a tap on a button", () => {
 		const world = createWorld({ onReply: undefined, defaultMaxAgeMs: undefined, ...options });
 		const { agency, anna } = world;
 		const tap = () => {
-			agency.staff.setAi(anna, true);
+			agency.staff.setAi({ contact: anna, on: true });
 			agency.ai.replies({
 				contact: anna,
 				text: "What would you like to do?",

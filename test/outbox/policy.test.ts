@@ -417,7 +417,7 @@ describe("while the service holds a text", () => {
 	test("a reply waits for a text of somebody else, unless it says send_if_open", async () => {
 		const world = createWorld(defaults);
 		world.sandbox.clock.advance({ hours: 25 });
-		world.agency.staff.sends(world.anna, "From a colleague");
+		world.agency.staff.sends({ contact: world.anna, text: "From a colleague" });
 		world.anna.writes("Hello?");
 		await add(world, "waits", { purpose: "reply" });
 		await world.pass({ minutes: 5 });

@@ -58,7 +58,7 @@ test("what a colleague has queued is watched by lookups too, and our text goes o
 	const world = createWorld();
 	const { agency, anna, sandbox } = world;
 	sandbox.clock.advance({ hours: 25 });
-	agency.staff.sends(anna, "From a person");
+	agency.staff.sends({ contact: anna, text: "From a person" });
 	await world.enqueue("From us");
 	await world.pass({ hours: 12 });
 	expect(lookups(world).length).toBeGreaterThan(60);

@@ -386,7 +386,7 @@ describe("a text waits for what has to be asked", () => {
 
 	test("unchanged: a text that waits for a colleague's is looked up, and its conversation is not read meanwhile", async () => {
 		const world = createClosed();
-		world.agency.staff.sends(world.anna, "From a colleague");
+		world.agency.staff.sends({ contact: world.anna, text: "From a colleague" });
 		await add(world, "notice");
 		await world.pass({ hours: 1 });
 		const before = reads(world).length;
@@ -435,7 +435,7 @@ describe("a text waits for what has to be asked", () => {
 
 	test("colleague_declined: a text that waited behind a colleague's ends if that one is declined", async () => {
 		const world = createClosed();
-		world.agency.staff.sends(world.anna, "From a colleague");
+		world.agency.staff.sends({ contact: world.anna, text: "From a colleague" });
 		await add(world, "notice");
 		await world.pass({ minutes: 1 });
 		world.anna.declines();
@@ -445,7 +445,7 @@ describe("a text waits for what has to be asked", () => {
 
 	test("colleague_held: a text does not take the place of a colleague's", async () => {
 		const world = createClosed();
-		world.agency.staff.sends(world.anna, "From a colleague");
+		world.agency.staff.sends({ contact: world.anna, text: "From a colleague" });
 		await add(world, "notice");
 		await world.pass({ hours: 1 });
 		expect([world.anna.state().held?.body, world.sends().length]).toEqual(["From a colleague", 0]);
@@ -666,7 +666,7 @@ describe("a text that waits keeps no text of another purpose back that may go", 
 			await ours.pass({ minutes: 30 });
 			expect(await stateOf(ours, "waits")).toEqual(["waiting", null]);
 			const theirs = createClosed();
-			theirs.agency.staff.sends(theirs.anna, "From a colleague");
+			theirs.agency.staff.sends({ contact: theirs.anna, text: "From a colleague" });
 			theirs.anna.writes("Hello?");
 			await add(theirs, "waits", { purpose });
 			await theirs.pass({ minutes: 30 });

@@ -13,7 +13,7 @@ async function havingRead(words: string, given: Parameters<typeof createWorld>[0
 
 /** Anna taps a button of the AI. */
 function tap({ agency, anna }: World, label: string): void {
-	agency.staff.setAi(anna, true);
+	agency.staff.setAi({ contact: anna, on: true });
 	agency.ai.replies({
 		contact: anna,
 		text: "Shall we talk?",

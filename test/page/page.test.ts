@@ -185,7 +185,7 @@ test("quick replies and the items of a list are tapped, and links are shown", as
 	const links = { type: "PHONE_NUMBER", title: "Call us", phone: "+447700900000" };
 	agency.ai.replies({
 		contact: anna,
-		body: "When?",
+		text: "When?",
 		interactiveContent: { listPicker: { buttonText: "Choose", items } },
 	});
 	await page.getByRole("button", { name: /Anna/ }).click();
@@ -196,7 +196,7 @@ test("quick replies and the items of a list are tapped, and links are shown", as
 	const quickReplies = [{ code: "sure", text: "Are you sure?" }];
 	agency.ai.replies({
 		contact: anna,
-		body: "Noted",
+		text: "Noted",
 		interactiveContent: { quickReplies, ctaButtons: [...ctaButtons, links] },
 	});
 	await shows(messages(page), "https://flats.invalid/1");

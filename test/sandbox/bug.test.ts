@@ -23,7 +23,7 @@ async function badDay(own = "Kerkstraat 12"): Promise<Sandbox> {
 	});
 	agency.ai.replies({
 		contact: anna,
-		body: `Yes, ${own}`,
+		text: `Yes, ${own}`,
 		templateName: "visit_offer",
 		interactiveContent: { quickReplies: [{ code: "visit_confirm", text: `Confirm ${own}` }] },
 	});

@@ -194,7 +194,7 @@ test("the phone shows a template of the AI as a template", () => {
 	const sandbox = createSandbox();
 	const anna = sandbox.agency().contact(ANNA);
 	anna.writes("Hello");
-	sandbox.agency().ai.replies({ contact: anna, body: "When?", templateName: "visit_times" });
+	sandbox.agency().ai.replies({ contact: anna, text: "When?", templateName: "visit_times" });
 	sandbox.agency().ai.replies({ contact: anna, text: "Monday?" });
 	expect(anna.inbox().map(({ kind, templateCode }) => [kind, templateCode])).toEqual([
 		["template", "visit_times"],

@@ -53,17 +53,23 @@ const send = (body: object) => service("POST", `/agencies/${sandbox.agency().id}
 
 const fieldOf = (value: unknown, name: string) => (isRecord(value) ? value[name] : undefined);
 
-test("ai/replies takes a text, or a body with buttons and lists, and nothing between", async () => {
+test("ai/replies takes a text, with buttons and lists or without, and nothing else", async () => {
 	await does(`contacts/${ANNA}/writes`, { text: "Hello" });
 	await does("ai/replies", { contact: ANNA, text: "Hi" });
 	const interactiveContent = { listPicker: { items: [{ id: "mon", title: "Monday" }] } };
 	await does("ai/replies", { contact: ANNA, text: "When?", interactiveContent });
-	await does("ai/replies", { contact: ANNA, body: "When?", templateName: "visit_times", interactiveContent });
+	await does("ai/replies", { contact: ANNA, text: "When?", templateName: "visit_times", interactiveContent });
 	const { messages } = (await service("GET", `${conversations()}/${encodeURIComponent(ANNA)}/messages`)).body;
 	expect(messages[0]).toMatchObject({ body: "When?", templateName: "visit_times", interactiveContent });
 	expect(messages[1]).toMatchObject({ body: "When?", templateName: null, interactiveContent });
 	expect(messages).toHaveLength(4);
-	for (const wrong of [{}, { text: "a", body: "b" }, { text: 5 }, { body: "a", interactiveContent: { list: [] } }])
+	for (const wrong of [
+		{},
+		{ body: "a" },
+		{ text: "a", body: "b" },
+		{ text: 5 },
+		{ text: "a", interactiveContent: { list: [] } },
+	])
 		expect((await control("POST", "ai/replies", { contact: ANNA, ...wrong })).status, JSON.stringify(wrong)).toBe(400);
 	expect(sandbox.agency().contact(ANNA).state().totalMessages).toBe(4);
 });

@@ -328,7 +328,7 @@ throughEachEntryPoint((open) => {
 			ctaButtons: [{ type: "URL", title: "The flat", url: "https://homes.invalid/1", ttl_minutes: 60 }],
 		};
 		const content = structuredClone(interactiveContent);
-		box.agency.ai.replies({ contact: anna, body: "When?", templateName: "visit_times", interactiveContent });
+		box.agency.ai.replies({ contact: anna, text: "When?", templateName: "visit_times", interactiveContent });
 		interactiveContent.listPicker.items.length = 0; // a later change of the caller's object changes nothing
 		expect(await newest(box)).toMatchObject({ templateName: "visit_times", interactiveContent: content });
 		anna.taps("mon-14");

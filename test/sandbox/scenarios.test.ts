@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createSandbox, held, readOnlyKey, type SandboxOptions, twoLanguages } from "../../src/sandbox/index.ts";
+import { createSandbox, type SandboxOptions } from "../../src/sandbox/index.ts";
 import {
 	ANNA,
 	type Box,
@@ -163,15 +163,15 @@ throughEachEntryPoint((open, entryPoint) => {
 
 	test("scenarios can be loaded later too, and add up", async () => {
 		const box = await open();
-		held(box.sandbox);
+		box.sandbox.loadScenario("held");
 		const [one] = (await list(box)).ok().conversations;
 		expect(one?.queuedMessages).toBe(1);
-		twoLanguages(box.sandbox);
+		box.sandbox.loadScenario("twoLanguages");
 		const rows = (await list(box)).ok().conversations;
 		expect(rows.map((row) => row.phoneNumber)).toContain(one?.phoneNumber);
 		const { windowReopenReadiness } = (await get(box, present(one).phoneNumber)).ok().conversation;
 		expect(windowReopenReadiness.availableLanguages).toHaveLength(2);
-		readOnlyKey(box.sandbox);
+		box.sandbox.loadScenario("readOnlyKey");
 		expect((await me(box)).ok().scopes).toEqual(["conversations:read"]);
 	});
 

@@ -148,7 +148,9 @@ export function openFleet(agencies: number, faultPart = 0): FleetRun {
 			const text = `Message ${messages.size}`;
 			const phoneNumber = `+4477009${String(contact).padStart(5, "0")}`;
 			const agency = byId.get(agencyId);
-			const sent = isOutbound ? agency?.staff.sends(phoneNumber, text) : agency?.contact(phoneNumber).writes(text);
+			const sent = isOutbound
+				? agency?.staff.sends({ contact: phoneNumber, text: text })
+				: agency?.contact(phoneNumber).writes(text);
 			// In a closed window the text is held.
 			if (sent) messages.set(text, { agencyId, writtenAt: Date.now(), deliveredAt: [] });
 		},

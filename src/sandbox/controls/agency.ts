@@ -53,16 +53,12 @@ export interface AgencyControl {
 		 * @example agency.staff.setAi({ contact: anna, on: false });
 		 */
 		setAi(options: { readonly contact: ContactRef; readonly on: boolean }): void;
-		/** The same. */
-		setAi(contact: ContactRef, on: boolean): void;
 		/**
 		 * A person of the agency sends a text. Like a send through the API it stops the AI and ends flows. In a closed
 		 * window the text is held, the consent template goes out, and null is returned.
 		 * @example agency.staff.sends({ contact: anna, text: "I'll call you." });
 		 */
 		sends(message: { readonly contact: ContactRef; readonly text: string }): MessageIds | null;
-		/** The same. */
-		sends(contact: ContactRef, text: string): MessageIds | null;
 	};
 	/** Acts of its AI. */
 	readonly ai: {
@@ -76,8 +72,6 @@ export interface AgencyControl {
 		 * anna.taps("mon-14");
 		 */
 		replies(message: AiMessage & { readonly contact: ContactRef }): MessageIds;
-		/** The same. */
-		replies(contact: ContactRef, message: string | AiMessage): MessageIds;
 	};
 	/**
 	 * A message of a conversation that the agency has, by its id or by the messageSid that a send returned. Any other one
@@ -123,11 +117,6 @@ export function sendersFrom(ids: readonly string[]): string[] {
 const setAiRule = fields<{ contact: ContactRef; on: boolean }>({ contact: anything, on: flag });
 const staffRule = fields<{ contact: ContactRef; text: string }>({ contact: anything, text: someText });
 
-/** The fields of what was given by name, or by position. */
-function named(first: unknown, rest: readonly unknown[], fieldsOf: (second: unknown) => object): unknown {
-	return rest.length > 0 ? { contact: first, ...fieldsOf(rest[0]) } : first;
-}
-
 const contactRule = fields<{ name?: string | null }>({ name: optional(stringOrNull) });
 
 export function createAgencyControl(world: World, id: string): AgencyControl {
@@ -170,25 +159,21 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 		},
 		conversations: () => agency().list.map((thread) => rowOf(world, id, thread)),
 		staff: {
-			setAi(first: unknown, ...rest: unknown[]) {
-				const given = named(first, rest, (on) => ({ on })) as { contact: ContactRef; on: boolean };
-				assertValid("staff.setAi", given, setAiRule);
-				const { contact, on } = given;
+			setAi(options) {
+				assertValid("staff.setAi", options, setAiRule);
+				const { contact, on } = options;
 				const { ai } = peek(contact);
 				if (on ? !ai.enabled : ai.reason !== "user_toggle") staffSetsAi(world, find(contact), on);
 			},
-			sends(first: unknown, ...rest: unknown[]) {
-				const given = named(first, rest, (text) => ({ text })) as { contact: ContactRef; text: string };
-				assertValid("staff.sends", given, staffRule);
-				const { contact, text } = given;
+			sends(message) {
+				assertValid("staff.sends", message, staffRule);
+				const { contact, text } = message;
 				const sent = together(() => staffSends(world, peek(contact), () => find(contact), text));
 				return sent && idsOf(sent);
 			},
 		},
 		ai: {
-			replies(first: unknown, ...rest: unknown[]) {
-				const byPosition = (message: unknown) => (typeof message === "string" ? { text: message } : Object(message));
-				const message = named(first, rest, byPosition) as AiMessage & { contact: ContactRef };
+			replies(message) {
 				const { body, extras } = aiMessageFrom(message);
 				const thread = peek(message.contact);
 				if (!thread.ai.enabled) throw new Error("The AI is off for this contact, so it cannot reply."); // R179

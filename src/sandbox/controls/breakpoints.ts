@@ -49,7 +49,7 @@ export interface BreakpointState {
 }
 
 /** How a request that waited continues: with a fault of its own. */
-export interface ResumeOptions {
+export interface ResumeRequestOptions {
 	/** As of a fault. @default "before", with a `field` "after" */
 	readonly phase?: FaultOptions["phase"];
 	/** As of a fault: `{ status: 503 }`, `"hang"`, `{ latencyMs: 5000 }`. @default none: it is carried out */
@@ -86,7 +86,7 @@ export interface HeldRequest {
 	 * @example for (const held of sandbox.breakpoints.held()) held.resume();
 	 * @example for (const held of sandbox.breakpoints.held()) held.resume({ phase: "after", effect: "hang" });
 	 */
-	resume(options?: ResumeOptions): void;
+	resume(options?: ResumeRequestOptions): void;
 }
 
 /** Places at which requests wait, so that something can happen meanwhile. A time limit of the caller still ends the wait. */
@@ -128,7 +128,7 @@ const optionsRule = fields<BreakpointOptions>({
 });
 
 // faultFrom looks at both.
-const resumeRule = fields<ResumeOptions>({ phase: optional(anything), effect: optional(anything) });
+const resumeRule = fields<ResumeRequestOptions>({ phase: optional(anything), effect: optional(anything) });
 
 export function createBreakpointsControl(world: World): BreakpointsControl {
 	const { breakpoints, events } = world;

@@ -101,9 +101,7 @@ function repliedTo(
 /** A message of the AI: a text, or more. */
 export interface AiMessage {
 	/** The text. */
-	readonly text?: string | undefined;
-	/** The same as `text`. Give one of them. */
-	readonly body?: string | undefined;
+	readonly text: string;
 	/** The code of the template that it is, as `templateName` of the message. */
 	readonly templateName?: string | undefined;
 	/** Its buttons or its list. {@link Contact.taps} takes the code of a quick reply, or the id of a list item. */
@@ -112,8 +110,7 @@ export interface AiMessage {
 
 const aiRule = fields<AiMessage & { contact: unknown }>({
 	contact: anything, // phoneOf says what it may be
-	text: optional(someText),
-	body: optional(someText),
+	text: someText,
 	templateName: optional(someText),
 	interactiveContent: optional(interactiveRule),
 });
@@ -124,15 +121,11 @@ export function aiMessageFrom(message: AiMessage): {
 	readonly extras: MessageExtras;
 } {
 	assertValid("ai.replies", message, aiRule);
-	const { text, body, templateName, interactiveContent } = message;
-	if (text !== undefined && body !== undefined)
-		throw new TypeError("ai.replies: text and body are the same: give one.");
-	const words = text ?? body;
-	if (words === undefined) throw new TypeError("ai.replies: text must be a string that is not empty.");
+	const { text, templateName, interactiveContent } = message;
 	const extras: MessageExtras = {
 		...(templateName === undefined ? {} : { templateName }),
 		// The caller's own object may change later.
 		...(interactiveContent === undefined ? {} : { interactiveContent: structuredClone(interactiveContent) }),
 	};
-	return { body: words, extras };
+	return { body: text, extras };
 }

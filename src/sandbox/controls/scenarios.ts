@@ -49,7 +49,7 @@ export function createStage(world: World, integration: IntegrationControl, agenc
 	};
 }
 
-/** The worlds that a sandbox can begin with. */
+/** The names of all scenarios, for a test that goes through each. {@link ScenarioName} says what they are. */
 export const scenarioNames = [
 	"fresh",
 	"busy",
@@ -62,7 +62,19 @@ export const scenarioNames = [
 	"oddData",
 ] as const;
 
-/** The worlds that a sandbox can begin with. */
+/**
+ * A world that a sandbox can begin with (`createSandbox({ scenario })`), or that is added to one later
+ * (`sandbox.loadScenario()`):
+ * - `fresh`: one agency, one key, no conversation.
+ * - `busy`: 250 conversations, three pages of 100. The first contact's has 130 messages, three pages of 50.
+ * - `closed`: one contact, who wrote 30 hours ago.
+ * - `held`: the same, and a text that waits since an hour ago.
+ * - `ineligible`: as `closed`, at an agency whose consent template awaits approval.
+ * - `twoLanguages`: as `closed`, at an agency with two consent languages.
+ * - `unlinked`: one conversation that no agency owns.
+ * - `readOnlyKey`: the default key may read only.
+ * - `oddData`: oddities of real data that examples lack: null names, files alone, older records.
+ */
 export type ScenarioName = (typeof scenarioNames)[number];
 
 /** A number of Ofcom's drama range, +447700900000 to …999, which is never assigned. */

@@ -150,12 +150,11 @@ const staffAiAndFlows = [
 	post("ai/replies", {
 		takes: {
 			contact: aString,
-			text: optional(aString),
-			body: optional(aString),
+			text: aString,
 			templateName: optional(passed<AiMessage["templateName"]>()),
 			interactiveContent: optional(passed<AiMessage["interactiveContent"]>()),
 		},
-		body: "`contact`, `text`; or `body`, `templateName`, `interactiveContent`, for buttons and lists",
+		body: "`contact`, `text`, and optional `templateName`, `interactiveContent`, for buttons and lists",
 		answers: `${ids}; 400 while the AI is off or the window closed`,
 		run: ({ agency }, message) => agency.ai.replies(message),
 	}),
