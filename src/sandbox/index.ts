@@ -15,6 +15,7 @@ import { pastOf } from "./archive/past.ts";
 import { archiveFrom } from "./archive/schema.ts";
 import type { Call, Reply } from "./base/call.ts";
 import { aString, assertValid, fields, stringOrNull, wholeFrom } from "./base/input.ts";
+import { withoutInJson } from "./base/unlogged.ts";
 import { type AgencyControl, createAgencyControl } from "./controls/agency.ts";
 import { createBreakpointsControl } from "./controls/breakpoints.ts";
 import { assertUsed, type CheckOptions } from "./controls/check.ts";
@@ -26,7 +27,7 @@ import { createIntegrationControl, createIntegrationsControl, foundIntegration }
 import { createObserved } from "./controls/observed.ts";
 import { createMessageControl } from "./controls/provider.ts";
 import { assertScenario, createStage, play } from "./controls/scenarios.ts";
-import type { Sandbox, SandboxOptions } from "./sandbox.ts";
+import type { Connection, Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createFetch } from "./service/fetch.ts";
 import { handle, keyFrom } from "./service/handle.ts";
 import { perform, replay } from "./service/perform.ts";
@@ -196,14 +197,15 @@ function create(options: SandboxOptions, moment?: Snapshot): Sandbox {
 	};
 	if (moment) goBack(moment);
 	const check = (options?: CheckOptions): void => assertUsed(world, options);
-	return withProtocol({
-		connection: {
-			baseUrl,
-			get apiKey() {
-				return integration.apiKey; // an import brings other keys
-			},
-			fetch,
+	const connection: Connection = {
+		baseUrl,
+		get apiKey() {
+			return integration.apiKey; // an import brings other keys
 		},
+		fetch,
+	};
+	return withProtocol({
+		connection: withoutInJson(connection, "apiKey"),
 		fetch,
 		agency,
 		agencies: () => [...world.agencies.keys()].map(agency),

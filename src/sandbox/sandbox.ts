@@ -112,7 +112,7 @@ export interface HistoryControl {
 
 /** The whole service in one process, with the controls of everybody who is not the client. */
 export interface Sandbox {
-	/** @example const client = createClient({ ...sandbox.connection }); */
+	/** Its JSON has no key. @example const client = createClient({ ...sandbox.connection }); */
 	readonly connection: Connection;
 	/**
 	 * The service, as a `fetch`: no socket, no timer but what a fault asks for.

@@ -13,6 +13,7 @@ import { observedBy, observerOf } from "../shared/observer.ts";
 import { flag, hasMethods, listOf, optional, rule } from "../shared/validation.ts";
 import { basePath } from "./base/call.ts";
 import { assertValid, checkSandbox, fields } from "./base/input.ts";
+import { withoutInJson } from "./base/unlogged.ts";
 import type { BugFile, Connection, Sandbox } from "./index.ts";
 import { fetchOf } from "./remote.ts";
 import { createControls } from "./routes/controls.ts";
@@ -57,7 +58,7 @@ export interface ServeOptions {
 	readonly show?: Pick<BugFile, "takenAt" | "content" | "place"> | undefined;
 }
 
-/** A sandbox that listens. */
+/** A sandbox that listens. Neither `console.log` nor its JSON shows token and key. */
 export interface SandboxServer {
 	/** `http://127.0.0.1:PORT/api/v1`, or with the host of `listen` or `allowHosts` */
 	readonly baseUrl: string;
@@ -196,20 +197,23 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	const origin = `http://${host}${listening === 80 ? "" : `:${listening}`}`;
 	baseUrl = `${origin}${basePath}`;
 	const fetch = observedBy(fetchOf(origin), observerOf(sandbox.fetch));
-	return {
+	const connection: Connection = {
 		baseUrl,
-		controlUrl: `${origin}/_sandbox`,
-		token,
 		get apiKey() {
 			return sandbox.connection.apiKey;
 		},
-		connection: {
-			baseUrl,
-			get apiKey() {
-				return sandbox.connection.apiKey;
-			},
-			fetch,
+		fetch,
+	};
+	const started: SandboxServer = {
+		baseUrl,
+		controlUrl: `${origin}/_sandbox`,
+		get token() {
+			return token;
 		},
+		get apiKey() {
+			return sandbox.connection.apiKey;
+		},
+		connection: withoutInJson(connection, "apiKey"),
 		get agencyId() {
 			return sandbox.agency().id;
 		},
@@ -221,6 +225,7 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 			});
 		},
 	};
+	return withoutInJson(started, "token", "apiKey");
 }
 
 function listenError(error: NodeJS.ErrnoException, address: string, port: number): Error {

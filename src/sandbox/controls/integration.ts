@@ -1,5 +1,6 @@
 import { anything, flag, listOf, oneOf, optional } from "../../shared/validation.ts";
 import { aString, assertValid, fields, stringOrNull } from "../base/input.ts";
+import { withoutInJson } from "../base/unlogged.ts";
 import { type ConsentSettings, consentFrom, initialConsent } from "../world/consent.ts";
 import {
 	addAgency,
@@ -78,7 +79,7 @@ export function createIntegrationControl(world: World, id: string): IntegrationC
 		find().hidden = hidden;
 		world.events.add({ type: "access.changed", integrationId: id });
 	};
-	return {
+	const control: IntegrationControl = {
 		id,
 		name: find().name,
 		get hidden() {
@@ -109,6 +110,7 @@ export function createIntegrationControl(world: World, id: string): IntegrationC
 		hide: () => setHidden(true),
 		restore: () => setHidden(false),
 	};
+	return withoutInJson(control, "apiKey");
 }
 
 export function createIntegrationsControl(world: World): IntegrationsControl {
