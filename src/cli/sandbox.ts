@@ -1,5 +1,6 @@
 import { EncodingError, longestBug } from "../sandbox/base/encoding.ts";
-import { type BugFile, bugFrom, createSandbox, type Sandbox, scenarioNames } from "../sandbox/index.ts";
+import { createSandbox, type Sandbox, scenarioNames } from "../sandbox/index.ts";
+import { insideOf, type OpenedBug } from "../sandbox/inside.ts";
 import { hostOf } from "../sandbox/server/hosts.ts";
 import { type SandboxServer, type ServeOptions, serve } from "../sandbox/server.ts";
 import { isLoopback } from "../shared/hosts.ts";
@@ -141,8 +142,8 @@ async function run(args: string[], host: Host): Promise<number> {
 interface Started {
 	readonly sandbox: Sandbox;
 	readonly server: SandboxServer;
-	/** The bug file that is open. */
-	readonly bug: BugFile | undefined;
+	/** The bug file that is open read-only. */
+	readonly bug: OpenedBug | null;
 }
 
 async function start(
@@ -152,17 +153,19 @@ async function start(
 	{ printError }: Host,
 ): Promise<Started> {
 	try {
-		const bug = values.file === undefined ? undefined : readBug(values, values.file);
-		const sandbox = bug ? createSandbox({ from: bug }) : sandboxFrom(values, state, printError);
-		const server = await serve(sandbox, { ...serveOptions(values, tokenOfVariable), show: bug });
+		const { file } = values;
+		const readOnly = file !== undefined;
+		const sandbox = readOnly ? readBug(values, file) : sandboxFrom(values, state, printError);
+		const server = await serve(sandbox, { ...serveOptions(values, tokenOfVariable), readOnly });
+		const bug = readOnly ? insideOf(sandbox).opened : null;
 		return { sandbox, server, bug };
 	} catch (error) {
 		throw error instanceof Error ? byOption(error, values.token === undefined) : error;
 	}
 }
 
-/** Reads the bug file that the command names. What would change its world is refused. */
-function readBug(values: Flags, file: string): BugFile {
+/** The sandbox of the bug file that the command names. What would change its world is refused. */
+function readBug(values: Flags, file: string): Sandbox {
 	for (const name of ["scenario", "import", "state", "now", "policy", "variation"] as const)
 		if (values[name] !== undefined) throw new UsageError(`--${name} is not for a bug file, which has its own world.`);
 	if (values.follow) throw new UsageError("--follow is not for a bug file, whose clock stands still.");
@@ -175,7 +178,7 @@ function readBug(values: Flags, file: string): BugFile {
 		const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
 		throw new UsageError(`The bug file cannot be read${code}. sandbox takes one file and options.`);
 	}
-	return named(file, () => bugFrom(text));
+	return named(file, () => createSandbox({ from: text }));
 }
 
 /** Words what createSandbox and serve refuse by the option that it came from; returns any other error as it is. */
@@ -184,6 +187,8 @@ function byOption(error: Error, isTokenOfVariable: boolean): Error {
 		allowHosts: "--allow-host",
 		token: isTokenOfVariable ? tokenVariable : "--token",
 	};
+	// Of the file of --import: another file's errors begin with its name.
+	if (/^(?:bug|world): /.test(error.message)) return new Error(`--import: ${error.message}`);
 	const message = error.message
 		.replace(/^(?:createSandbox|serve): (\w+)(?:\[\d+\])?/, (_, field: string) => options[field] ?? `--${field}`)
 		.replace(/^policy:?/, "--policy");
@@ -211,7 +216,7 @@ function announce(values: Flags, { sandbox, server, bug }: Started, host: Host, 
 	});
 	const { follow, state } = values;
 	const look = lookOf(host);
-	const isBug = bug !== undefined;
+	const isBug = bug !== null;
 	const announced = { page, now: sandbox.clock.now(), follow, isBug, state, hasKeys: stopKeys !== undefined };
 	print(banner(server, announced, look.columns()));
 	if (values.examples) print(examples(server));
@@ -223,7 +228,7 @@ function announce(values: Flags, { sandbox, server, bug }: Started, host: Host, 
 }
 
 /** The place of a bug file as the address of the page has it. */
-function placeOf({ place: { agencyId, contact, request } }: BugFile): string {
+function placeOf({ place: { agencyId, contact, request } }: OpenedBug): string {
 	const query = new URLSearchParams();
 	for (const [name, value] of Object.entries({ agency: agencyId, contact, request })) if (value) query.set(name, value);
 	return `/?${query}&`;
@@ -241,7 +246,7 @@ function sandboxFrom(values: Flags, state: State | undefined, printError: Host["
 	const scenario = scenarioNames.find((name) => name === values.scenario);
 	const policy = policyFrom(values.policy ?? []);
 	const file = values.import;
-	const from = file === undefined ? undefined : named("--import", () => bugFrom(readTextFile(file, longestBug)));
+	const from = file === undefined ? undefined : named("--import", () => readTextFile(file, longestBug));
 	const now = values.now ?? (values.follow && !from ? new Date().toISOString() : undefined);
 	const sandbox = createSandbox({ scenario, policy, now, from, variation: values.variation });
 	if (state?.read(sandbox)) {

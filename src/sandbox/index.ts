@@ -6,15 +6,15 @@
 
 import { observedBy } from "../shared/observer.ts";
 import { withProtocol } from "../shared/protocol.ts";
-import { anything, callable, flag, isRecord, listOf, optional, rule } from "../shared/validation.ts";
+import { anything, callable, flag, listOf, optional, rule } from "../shared/validation.ts";
 import { type Archive, archive, type Snapshot, unarchive } from "./archive/archive.ts";
 import { openBug, takeBug } from "./archive/bug.ts";
 import type { BugFile } from "./archive/bug-file.ts";
-import { aPhone, bugFrom as checkedBug, eventTypes } from "./archive/bug-schema.ts";
+import { aPhone, bugFrom, eventTypes } from "./archive/bug-schema.ts";
 import { pastOf } from "./archive/past.ts";
 import { archiveFrom } from "./archive/schema.ts";
 import type { Call, Reply } from "./base/call.ts";
-import { aString, assertValid, fields, stringOrNull, wholeFrom } from "./base/input.ts";
+import { assertValid, fields, wholeFrom } from "./base/input.ts";
 import { withoutInJson } from "./base/unlogged.ts";
 import { type AgencyControl, createAgencyControl } from "./controls/agency.ts";
 import { createBreakpointsControl } from "./controls/breakpoints.ts";
@@ -27,6 +27,7 @@ import { createIntegrationControl, createIntegrationsControl, foundIntegration }
 import { createObserved } from "./controls/observed.ts";
 import { createMessageControl } from "./controls/provider.ts";
 import { assertScenario, createStage, play } from "./controls/scenarios.ts";
+import { type Inside, type OpenedBug, withInside } from "./inside.ts";
 import type { Connection, Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createFetch } from "./service/fetch.ts";
 import { handle, keyFrom } from "./service/handle.ts";
@@ -42,7 +43,6 @@ export type { Archive, Snapshot } from "./archive/archive.ts";
 
 export type { BugOptions } from "./archive/bug.ts";
 export type { BugFile, BugPlace, BugStep, NamedKey } from "./archive/bug-file.ts";
-export type { Answer, Call, Later, Reply } from "./base/call.ts";
 export type { OperationId } from "./base/contract.ts";
 export type { AgencyControl } from "./controls/agency.ts";
 export type {
@@ -69,7 +69,7 @@ export type {
 	KeysControl,
 	LinkOptions,
 } from "./controls/integration.ts";
-export type { Observed, ObservedReport } from "./controls/observed.ts";
+export type { Observed } from "./controls/observed.ts";
 export type { MessageControl } from "./controls/provider.ts";
 export { type ScenarioName, scenarioNames } from "./controls/scenarios.ts";
 export type {
@@ -124,18 +124,6 @@ const snapshotRule = fields<Snapshot>({
 		replaced: listOf(anything),
 	}),
 });
-const callRule = fields<Call>({
-	method: aString,
-	target: rule((value) => typeof value === "string" && value.startsWith("/"), "must be a path that begins with /"),
-	headers: rule(
-		(value) => isRecord(value) && Object.values(value).every((each) => typeof each === "string"),
-		"must be an object of strings, by lower-case name",
-	),
-	body: rule(
-		(value) => typeof value === "string" || ArrayBuffer.isView(value),
-		'must be a string or a Uint8Array, "" without one',
-	),
-});
 const eventsRule = fields<WantedEvents>({
 	after: optional(wholeFrom(0)),
 	before: optional(wholeFrom(0)),
@@ -162,7 +150,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 /** `moment` is what it becomes at once: a moment of another one. */
 function create(options: SandboxOptions, moment?: Snapshot): Sandbox {
 	assertValid("createSandbox", options, optionsRule);
-	const bug = options.from === undefined ? undefined : checkedBug(options.from);
+	const bug = options.from === undefined ? undefined : bugFrom(options.from);
 	for (const field of ["now", "scenario"] as const)
 		if (bug && options[field] !== undefined)
 			throw new TypeError(`createSandbox: ${field} is not for a bug file, which has its own. Leave it out.`);
@@ -204,7 +192,8 @@ function create(options: SandboxOptions, moment?: Snapshot): Sandbox {
 		},
 		fetch,
 	};
-	return withProtocol({
+	let opened = bug ? openedFrom(bug) : null;
+	const sandbox: Sandbox = withProtocol({
 		connection: withoutInJson(connection, "apiKey"),
 		fetch,
 		agency,
@@ -262,15 +251,17 @@ function create(options: SandboxOptions, moment?: Snapshot): Sandbox {
 			},
 		},
 		observed: observed.read,
-		observe: observed.report,
 		bug: (options) => takeBug(world, options),
 		import(file) {
-			openBug(world, checkedBug(file));
+			const given = bugFrom(file);
+			openBug(world, given);
+			opened = openedFrom(given);
 			events.add({ type: "sandbox.opened" });
 		},
 		reset() {
 			world.counters.clear();
 			become(beginning);
+			opened = bug ? openedFrom(bug) : null;
 			journal.load({ entries: [], violations: [], replaced: [] });
 			events.clear();
 			events.add({ type: "sandbox.reset" });
@@ -290,21 +281,16 @@ function create(options: SandboxOptions, moment?: Snapshot): Sandbox {
 			}
 			events.add({ type: "scenario.loaded", scenario });
 		},
-		isAuthorized(authorization) {
-			assertValid("isAuthorized: authorization", authorization, optional(stringOrNull));
-			return keyFrom(world, authorization) !== undefined;
-		},
-		answer(call) {
-			assertValid("answer", call, callRule);
-			return answer(call);
-		},
 	});
+	const inside: Inside = {
+		answer,
+		isAuthorized: (authorization) => keyFrom(world, authorization) !== undefined,
+		observe: observed.report,
+		get opened() {
+			return opened;
+		},
+	};
+	return withInside(sandbox, inside);
 }
 
-/**
- * Checks a bug file, parsed or as JSON text, and returns it parsed. Throws a TypeError that names the first field that is
- * wrong.
- */
-export function bugFrom(file: BugFile | string): BugFile {
-	return checkedBug(file);
-}
+const openedFrom = ({ takenAt, content, place }: BugFile): OpenedBug => ({ takenAt, content, place });

@@ -1,7 +1,6 @@
 import type { Snapshot } from "./archive/archive.ts";
 import type { BugOptions } from "./archive/bug.ts";
 import type { BugFile } from "./archive/bug-file.ts";
-import type { Call, Reply } from "./base/call.ts";
 import type { AgencyControl } from "./controls/agency.ts";
 import type { BreakpointsControl } from "./controls/breakpoints.ts";
 import type { CheckOptions } from "./controls/check.ts";
@@ -10,7 +9,7 @@ import type { During, DuringOptions } from "./controls/during.ts";
 import type { FaultsControl } from "./controls/faults.ts";
 import type { FlowControl } from "./controls/flow.ts";
 import type { IntegrationControl, IntegrationsControl, KeysControl, LinkOptions } from "./controls/integration.ts";
-import type { Observed, ObservedReport } from "./controls/observed.ts";
+import type { Observed } from "./controls/observed.ts";
 import type { MessageControl } from "./controls/provider.ts";
 import type { ScenarioName } from "./controls/scenarios.ts";
 import type { ReplayOptions, SandboxAnswer, SandboxRequest } from "./service/perform.ts";
@@ -115,7 +114,8 @@ export interface Sandbox {
 	/** Its JSON has no key. @example const client = createClient({ ...sandbox.connection }); */
 	readonly connection: Connection;
 	/**
-	 * The service, as a `fetch`: no socket, no timer but what a fault asks for.
+	 * The service, as a `fetch`: no socket, no timer but what a fault asks for. It is that of `connection`, and what an adapter of
+	 * your own calls.
 	 * @example await sandbox.fetch(`${baseUrl}/me`, { headers: { authorization: `Bearer ${apiKey}` } });
 	 */
 	readonly fetch: typeof globalThis.fetch;
@@ -256,11 +256,6 @@ export interface Sandbox {
 	 * console.log(texts[0]?.state, texts[0]?.description);
 	 */
 	observed(): Promise<Observed>;
-	/**
-	 * Takes in what another process reports of its outboxes and feeds. {@link sandboxFetch} does it over HTTP.
-	 * @example sandbox.observe({ source: crypto.randomUUID(), outboxes: 0, unreadable: 0, texts: [], polls: [] });
-	 */
-	observe(report: ObservedReport): void;
 	/** Starts again with the scenario and the counters of the beginning. Only the numbers of events and faults continue. @example sandbox.reset(); */
 	reset(): void;
 	/**
@@ -269,11 +264,4 @@ export interface Sandbox {
 	 * @example sandbox.loadScenario("busy");
 	 */
 	loadScenario(scenario: ScenarioName): void;
-	/**
-	 * Whether an `Authorization` header holds a live key. The server asks before it reads a body; so can an adapter of your
-	 * own. @example sandbox.isAuthorized(`Bearer ${sandbox.connection.apiKey}`); // true
-	 */
-	isAuthorized(authorization: string | undefined): boolean;
-	/** Answers a request as plain values. `fetch`, msw and the server call it; so can an adapter of your own. */
-	answer(call: Call): Reply;
 }

@@ -10,11 +10,12 @@ import { type AddressInfo, isIP } from "node:net";
 import type { Duplex } from "node:stream";
 import { isLoopback } from "../shared/hosts.ts";
 import { observedBy, observerOf } from "../shared/observer.ts";
-import { flag, hasMethods, listOf, optional, rule } from "../shared/validation.ts";
+import { flag, listOf, optional, rule } from "../shared/validation.ts";
 import { basePath } from "./base/call.ts";
 import { assertValid, checkSandbox, fields } from "./base/input.ts";
 import { withoutInJson } from "./base/unlogged.ts";
-import type { BugFile, Connection, Sandbox } from "./index.ts";
+import type { Connection, Sandbox } from "./index.ts";
+import { insideOf } from "./inside.ts";
 import { fetchOf } from "./remote.ts";
 import { createControls } from "./routes/controls.ts";
 import { endLate } from "./server/body.ts";
@@ -52,10 +53,11 @@ export interface ServeOptions {
 	 */
 	readonly allowHosts?: readonly string[] | undefined;
 	/**
-	 * Shows the bug file with which the sandbox was made, read-only. Controls that change something and requests to the
-	 * service are refused until somebody presses "Continue from here" on the page. @default none: the sandbox is not read-only
+	 * Shows the bug file that the sandbox was made with (`from` of `createSandbox`) and changes nothing: controls that change
+	 * something, and requests to the service, are refused until somebody presses "Continue from here" on the page.
+	 * @default false: the file is a world to act in
 	 */
-	readonly show?: Pick<BugFile, "takenAt" | "content" | "place"> | undefined;
+	readonly readOnly?: boolean | undefined;
 }
 
 /** A sandbox that listens. Neither `console.log` nor its JSON shows token and key. */
@@ -110,12 +112,7 @@ const optionsRule = fields<ServeOptions>({
 			),
 		),
 	),
-	show: optional(
-		rule(
-			(bug) => hasMethods(bug) && ["takenAt", "content", "place"].every((field) => field in bug),
-			"must be a bug file, parsed",
-		),
-	),
+	readOnly: optional(flag),
 });
 
 /**
@@ -138,9 +135,10 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	const { port = 0, token = randomBytes(16).toString("hex"), follow = false } = options;
 	const { listen = "127.0.0.1", allowHosts = [] } = options;
 	let { baseUrl } = sandbox.connection;
-	const { show } = options;
-	const shown = show ? { takenAt: show.takenAt, content: show.content, place: show.place } : null;
-	const controls = createControls(sandbox, () => baseUrl, shown);
+	const { readOnly = false } = options;
+	if (readOnly && !insideOf(sandbox).opened)
+		throw new TypeError("serve: readOnly is for a bug file. Make the sandbox with createSandbox({ from }).");
+	const controls = createControls(sandbox, () => baseUrl, readOnly);
 	const unread = createUnread();
 	const streamEvents = createEventStreams(sandbox, unread);
 	const served: Served = { sandbox, token, controls, streamEvents, isOwnHost: () => false };

@@ -69,12 +69,12 @@ test("texts show state, reason and next attempt, and polls what they delivered a
 });
 
 test("an outbox that cannot be read says so, and what a stranger reports is shown as text", async () => {
-	const { page, sandbox } = await visit({}, { viewport: { width: 390, height: 844 } });
+	const { page, sandbox, server } = await visit({}, { viewport: { width: 390, height: 844 } });
 	const client = createClient(sandbox.connection);
 	const store = { ...memoryStore(), list: () => Promise.reject(new Error("closed")) };
 	createOutbox({ client, store });
 	const markup = "<img src=x onerror=alert(1)>";
-	sandbox.observe({
+	const report = {
 		source: "stranger-1",
 		outboxes: 1,
 		unreadable: 0,
@@ -95,7 +95,13 @@ test("an outbox that cannot be read says so, and what a stranger reports is show
 			},
 		],
 		polls: [],
+	};
+	const reported = await fetch(`${server.controlUrl}/observed`, {
+		method: "POST",
+		headers: { "x-sandbox-token": server.token },
+		body: JSON.stringify(report),
 	});
+	expect(reported.status).toBe(200);
 	await page.getByRole("navigation", { name: "Panes" }).getByRole("button", { name: "Requests" }).click();
 	await page.getByRole("tab", { name: "Outbox" }).click();
 	await shows(page.getByRole("tabpanel"), "1 of 2 outboxes cannot be read");

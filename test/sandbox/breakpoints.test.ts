@@ -3,6 +3,7 @@ import { setupServer } from "msw/node";
 import { expect, onTestFinished, test } from "vitest";
 import { createClient } from "../../src/index.ts";
 import { createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
+import { insideOf } from "../../src/sandbox/inside.ts";
 import { handlers } from "../../src/sandbox/msw.ts";
 import { serve } from "../../src/sandbox/server.ts";
 
@@ -241,7 +242,7 @@ test("behind msw, by sandbox.request, and with an adapter that knows only waitMs
 	const performed = sandbox.request({ method: "GET", path: "/me" });
 	await next();
 	expect((await performed).status).toBe(200);
-	let reply = sandbox.answer({ method: "GET", target: "/me", headers, body: "" });
+	let reply = insideOf(sandbox).answer({ method: "GET", target: "/me", headers, body: "" });
 	const resumed = next();
 	while ("waitMs" in reply) {
 		await new Promise((resolve) => setTimeout(resolve, 1));

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type BugFile, bugFrom, type Connection, createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
+import { type BugFile, type Connection, createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
 import { serve } from "../../src/sandbox/server.ts";
 
 /*
@@ -321,7 +321,6 @@ describe("a bug file", () => {
 		const events = sandbox.events().length;
 		for (const given of [bug, JSON.stringify(bug)]) {
 			expect(() => createSandbox({ from: given })).toThrow(update);
-			expect(() => bugFrom(given)).toThrow(update);
 			expect(() => sandbox.import(given)).toThrow(update);
 		}
 		expect(JSON.stringify(sandbox.snapshot().world)).toBe(before);
@@ -351,6 +350,30 @@ describe("a bug file", () => {
 		opened.reset();
 		expect(opened.agency().contacts()[0]?.state().held).not.toBeNull();
 	});
+});
+
+test("a served sandbox shows the bug file that it has, read-only or not, until a reset", async () => {
+	const bug = (await badDay()).bug({ contact: anna });
+	const { takenAt, content, place } = bug;
+	const shown = { takenAt, content, place };
+	const sandbox = createSandbox({ from: JSON.stringify(bug) });
+	const server = await serve(sandbox, { readOnly: true });
+	onTestFinished(server.close);
+	const control = async (method: "GET" | "POST", path: string) =>
+		(await fetch(`${server.controlUrl}/${path}`, { method, headers: { "x-sandbox-token": server.token } })).json();
+	const me = async () =>
+		(await fetch(`${server.baseUrl}/me`, { headers: { authorization: `Bearer ${server.apiKey}` } })).status;
+	expect(await control("GET", "shown")).toEqual({ isReadOnly: true, bug: shown });
+	expect(await control("POST", "clock/advance")).toMatchObject({ message: expect.stringContaining("read-only") });
+	expect(await me()).toBe(503);
+	await control("POST", "continue");
+	expect(await control("GET", "shown")).toEqual({ isReadOnly: false, bug: shown });
+	expect(await me()).toBe(200);
+	// The file that it was made with comes back with a reset, and another one does not.
+	sandbox.import(createSandbox().bug());
+	expect(await control("GET", "shown")).toMatchObject({ isReadOnly: false, bug: { place: { contact: null } } });
+	sandbox.reset();
+	expect(await control("GET", "shown")).toEqual({ isReadOnly: false, bug: shown });
 });
 
 describe("the key of whoever opens a file", () => {

@@ -5,6 +5,7 @@ import { createClient } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { type SandboxServer, serve } from "messaging-conversations/sandbox/server";
 import { expect, onTestFinished, test } from "vitest";
+import { insideOf } from "../../src/sandbox/inside.ts";
 import { start } from "../cli/run.ts";
 import { isLong } from "../length.ts";
 import { ANNA, NOW } from "./entry-points.ts";
@@ -177,7 +178,7 @@ test("long headers are kept of requests with a good key alone, by the journal al
 		const headers: Record<string, string> = { authorization };
 		for (let name = 0; name < 10_000; name += 1) headers[`${"x".repeat(90)}${made}-${name}`] = "";
 		made += 1;
-		sandbox.answer({ method: "GET", target: "/me", headers, body: "" });
+		insideOf(sandbox).answer({ method: "GET", target: "/me", headers, body: "" });
 		return new WeakRef(headers);
 	};
 	const strangers = Array.from({ length: 3 }, () => ask("Bearer sandbox_live.a.b"));

@@ -146,7 +146,14 @@ describe("in process", () => {
 		await off.crm(off.sandbox.connection).poll();
 		const poll = { feed: "watch", agencyId: "agy_1", at: "2026-01-05T09:00:00.000Z", ms: 1, delivered: [] } as const;
 		const polls = [{ ...poll, count: 0, remaining: 0, unread: 0, error: null }];
-		off.sandbox.observe({ source: "process-1", outboxes: 1, unreadable: 0, texts: [], polls });
+		const server = await serve(off.sandbox);
+		onTestFinished(() => server.close());
+		const reported = await fetch(`${server.controlUrl}/observed`, {
+			method: "POST",
+			headers: { "x-sandbox-token": server.token },
+			body: JSON.stringify({ source: "process-1", outboxes: 1, unreadable: 0, texts: [], polls }),
+		});
+		expect(reported.status).toBe(200);
 		expect(await off.sandbox.observed()).toEqual({ isOn: false, outboxes: 0, texts: [], unreadable: 0, polls: [] });
 		const on = started();
 		const { client } = on.crm(on.sandbox.connection);

@@ -13,7 +13,6 @@ const message = sandbox.message(1);
 const flow = agency.startFlow(anna);
 const fault = { phase: "before", effect: "reset" };
 const status503 = { effect: { status: 503 } };
-const getMe = { method: "GET", target: "/me", headers: {}, body: "" };
 const reply = { body: "Hi", direction: "inbound", createdAt: "Monday", templateName: null, hasMedia: false };
 
 /** A control, what it must not take, and what the refusal names. Types forbid all of it; JavaScript does not. */
@@ -143,23 +142,6 @@ const mistakes: readonly (readonly [string, (...given: never[]) => unknown, read
 	["flow.set", flow.set, [1], /status must be a string/],
 	["restore", sandbox.restore, [{ world: sandbox.snapshot().world }], /restore: journal must be an object/],
 	["clock.advanceTo", sandbox.clock.advanceTo, [new Date(Number.NaN)], /a valid Date/],
-	["answer", sandbox.answer, [], /answer must be an object of method, target, headers, body/],
-	["answer", sandbox.answer, [{}], /answer: method must be a string/],
-	["answer", sandbox.answer, [{ ...getMe, target: "me" }], /answer: target must be a path that begins with \//],
-	["answer", sandbox.answer, [{ ...getMe, headers: new Headers() }], /answer: headers must be an object of strings/],
-	[
-		"answer",
-		sandbox.answer,
-		[{ ...getMe, headers: { accept: ["a"] } }],
-		/answer: headers must be an object of strings/,
-	],
-	[
-		"answer",
-		sandbox.answer,
-		[{ ...getMe, body: null }],
-		/answer: body must be a string or a Uint8Array, "" without one/,
-	],
-	["isAuthorized", sandbox.isAuthorized, [{}], /isAuthorized: authorization must be a string/],
 	["handlers", handlers, [], /handlers: sandbox must be what createSandbox\(\) returns/],
 	["handlers", handlers, [{}], /handlers: sandbox must be what createSandbox\(\) returns/],
 ];
@@ -199,6 +181,22 @@ test.each([[undefined], [{}], ["a sandbox"], [{ connection: sandbox.connection }
 		await expect(serving).rejects.toThrow(new TypeError("serve: sandbox must be what createSandbox() returns."));
 	},
 );
+
+test("serve refuses readOnly for a sandbox that shows no bug file, and what is neither true nor false", async () => {
+	const opened = createSandbox({ from: createSandbox().bug() });
+	opened.reset();
+	const imported = createSandbox();
+	imported.import(createSandbox().bug());
+	imported.reset();
+	for (const given of [createSandbox(), imported, createSandbox({ scenario: "held" })])
+		await expect(serve(given, { readOnly: true })).rejects.toThrow(
+			new TypeError("serve: readOnly is for a bug file. Make the sandbox with createSandbox({ from })."),
+		);
+	const serving = Reflect.apply(serve, undefined, [opened, { readOnly: "yes" }]);
+	await expect(serving).rejects.toThrow(/^serve: readOnly must be true or false/);
+	const server = await serve(opened, { readOnly: true });
+	await server.close();
+});
 
 test.each([{ hours: 1e12 }, { ms: Number.MAX_VALUE }, { minutes: 5e9 }])(
 	"the clock says that %j leads out of the years that it has",

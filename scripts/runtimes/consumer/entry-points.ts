@@ -29,7 +29,7 @@ async function main(): Promise<void> {
 		"postgresStore",
 		"sqliteStore",
 	]);
-	exactly(sandboxEntry, ["bugFrom", "createSandbox", "sandboxFetch", "scenarioNames"]);
+	exactly(sandboxEntry, ["createSandbox", "sandboxFetch", "scenarioNames"]);
 	for (const name of scenarioNames) createSandbox().loadScenario(name);
 	const transport = nodeHttp({ maxSockets: 8, keepAliveMs: 1000 });
 	for (const entryPoint of ["in process", "served", "nodeHttp"] as const) {

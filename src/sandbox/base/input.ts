@@ -52,7 +52,7 @@ export const aNumber: Schema<number> = rule(Number.isFinite, "must be a finite n
 
 /** What createSandbox() returns, or an object that passes its calls on. */
 const aSandbox: Schema<object> = rule(
-	(value) => hasMethods(value, "answer", "fetch", "subscribe"),
+	(value) => hasMethods(value, "fetch", "subscribe"),
 	"must be what createSandbox() returns",
 );
 

@@ -1,5 +1,6 @@
 import { masked } from "../base/mask.ts";
 import type { Sandbox } from "../index.ts";
+import { insideOf } from "../inside.ts";
 import type { KeptSnapshot, Route, ShownBug } from "./route.ts";
 import { routes } from "./table.ts";
 
@@ -24,13 +25,18 @@ const listed = {
 };
 
 /**
- * The sandbox's controls by method and path. They need no server: only `GET connection` uses `baseUrl`. With `bug` they are
- * read-only until `POST continue`.
+ * The sandbox's controls by method and path. They need no server: only `GET connection` uses `baseUrl`. They may be read-only until
+ * `POST continue`.
  */
-export function createControls(sandbox: Sandbox, baseUrl: () => string, bug: ShownBug["bug"] = null): Controls {
+export function createControls(sandbox: Sandbox, baseUrl: () => string, isReadOnly = false): Controls {
 	sandbox.history.record(); // for `?at=`
 	const snapshots = Object.assign(new Map<string, KeptSnapshot>(), { taken: 0 });
-	const shown: ShownBug = { bug, isReadOnly: bug !== null };
+	const shown: ShownBug = {
+		isReadOnly,
+		get bug() {
+			return insideOf(sandbox).opened;
+		},
+	};
 	const control = (method: string, path: string, given: unknown = {}): unknown => {
 		const [place = "", query = ""] = path.split("?", 2);
 		if (method === "GET" && place.replaceAll("/", "") === "") return listed;

@@ -1,7 +1,8 @@
 import { type AnySchema, checkValue, object, type ValueOf } from "../../shared/validation.ts";
 import type { AgencyControl } from "../controls/agency.ts";
 import type { IntegrationControl } from "../controls/integration.ts";
-import type { BugFile, Sandbox, Snapshot } from "../index.ts";
+import type { Sandbox, Snapshot } from "../index.ts";
+import type { OpenedBug } from "../inside.ts";
 
 /** What a route acts on: the sandbox, and what the path names. */
 export interface Place {
@@ -23,7 +24,7 @@ export interface Place {
 /** The bug file that is shown. While it is read-only, nothing can be changed. */
 export interface ShownBug {
 	isReadOnly: boolean;
-	bug: Pick<BugFile, "takenAt" | "content" | "place"> | null;
+	readonly bug: OpenedBug | null;
 }
 
 /** A snapshot that was taken through a route. */

@@ -5,8 +5,10 @@ import type { Contact } from "../controls/contact.ts";
 import type { FaultControl } from "../controls/faults.ts";
 import type { FlowControl } from "../controls/flow.ts";
 import type { IntegrationControl, LinkOptions } from "../controls/integration.ts";
+import type { ObservedReport } from "../controls/observed.ts";
 import { type ScenarioName, scenarioNames } from "../controls/scenarios.ts";
-import type { BreakpointControl, BreakpointOptions, BugFile, ObservedReport } from "../index.ts";
+import type { BreakpointControl, BreakpointOptions, BugFile } from "../index.ts";
+import { insideOf } from "../inside.ts";
 import type { ConsentSettings } from "../world/consent.ts";
 import type { SandboxEventType } from "../world/event.ts";
 import type { FaultOptions } from "../world/fault.ts";
@@ -526,7 +528,7 @@ const state = [
 			polls: passed<ObservedReport["polls"]>(),
 		},
 		body: "`source`, `outboxes`, `unreadable`, `texts`, `polls`: what the package's sandboxFetch reports of another process",
-		run: ({ sandbox }, report) => sandbox.observe(report),
+		run: ({ sandbox }, report) => insideOf(sandbox).observe(report),
 	}),
 	get("snapshots", {
 		answers: 'those that were taken, the oldest first: `[{"snapshot", "name", "at"}]`',
@@ -580,13 +582,12 @@ const state = [
 			const there = Object.entries(given).filter(([, value]) => value !== undefined);
 			const file = Object.fromEntries(there) as unknown as BugFile;
 			// Before, because whoever hears of it asks at once.
-			const before = { ...shown };
-			shown.bug = { takenAt: file.takenAt, content: file.content, place: file.place };
+			const { isReadOnly } = shown;
 			shown.isReadOnly = true;
 			try {
 				sandbox.import(file);
 			} catch (error) {
-				Object.assign(shown, before);
+				shown.isReadOnly = isReadOnly;
 				throw error;
 			}
 		},

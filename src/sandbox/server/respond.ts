@@ -2,6 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Answer, basePath, isLater, type Later, targetIn } from "../base/call.ts";
 import type { Sandbox } from "../index.ts";
+import { insideOf } from "../inside.ts";
 import type { Controls } from "../routes/controls.ts";
 import { longestStrangersBody } from "../world/journal.ts";
 import { bodyLimits, readBody, readShortBody } from "./body.ts";
@@ -52,12 +53,13 @@ export async function respond(served: Served, request: IncomingMessage, response
 		return json(response, 503, { _tag: "SandboxReadOnly", message });
 	}
 	// Without a good key the body decides nothing. A short one is kept, so that the log can show and repeat the request.
-	const isKnown = sandbox.isAuthorized(headers.authorization);
+	const { answer, isAuthorized } = insideOf(sandbox);
+	const isKnown = isAuthorized(headers.authorization);
 	const body = isKnown
 		? await readBody(request, bodyLimits.known)
 		: await readShortBody(request, bodyLimits.stranger, longestStrangersBody);
 	if (body === undefined) return refuseLength(response);
-	let reply = sandbox.answer({ method, target: targetIn(url), headers, body });
+	let reply = answer({ method, target: targetIn(url), headers, body });
 	while (isLater(reply)) {
 		const { resume, abandon } = reply;
 		if (!(await waited(response, reply))) return abandon?.();
