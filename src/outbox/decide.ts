@@ -63,17 +63,10 @@ const mostLost = 8;
 const mostBlocked = 3;
 
 /**
- * Decides what to do with a text.
+ * Decides what to do with a text that was requested. One that waits asks the gate.
  *
  * | state | what is known | decision |
  * |---|---|---|
- * | `waiting` | it was restored from a backup | read; become what the conversation shows since then, or `unknown` if it may have been held |
- * | | cancelled, or its time has passed | become `cancelled` or `expired`; `unknown` if an earlier request may have been taken |
- * | | a request without a known result, recently | wait |
- * | | nothing was read yet | read |
- * | | the service holds another text for the contact | wait, or send in its place with `onHeld: "replace"` |
- * | | the contact has declined that one, for `settleMs` | become `cancelled` |
- * | | otherwise | send |
  * | `sending` | the window is open for certain, and the first request is under a minute old | send again, with the same id, after a read |
  * | | nothing was read yet | read |
  * | | it is a message, or it is held | become what it is |
@@ -89,25 +82,9 @@ const mostBlocked = 3;
  * @param match what the conversation shows; null if it is unknown or hidden, undefined if it was not read
  */
 export function decide(text: OutboxText, match: Match | null | undefined, rules: Rules, now: number): Decision {
-	if (text.state === "waiting") return ifWaiting(text, match, rules, now);
 	if (match === undefined) return text.state === "sending" && mayRepeatAtOnce(text, rules, now) ? "send" : "read";
 	if (match === null) return ifHidden(text, rules, now);
 	return text.state === "held" ? ifHeld(text, match, rules, now) : afterRequest(text, match, rules, now);
-}
-
-function ifWaiting(text: OutboxText, match: Match | null | undefined, rules: Rules, now: number): Decision {
-	if (isRestored(text)) {
-		// Even if its time has passed: it may have been sent before.
-		if (match === undefined) return "read";
-		const known = afterRestore(text, match, rules, now);
-		if (known) return known;
-	}
-	const change = whileWaiting(text, rules, now);
-	if (change) return change;
-	if (match === undefined) return "read";
-	// A request that was made while the conversation was hidden may show now.
-	const mayShow = match && match.kind !== "none" && isInDoubt(text);
-	return mayShow ? afterRequest(text, match, rules, now) : beforeFirst(text, match, rules, now);
 }
 
 /** Whether the row is from a backup, and may have been sent since. A request that was made after that has its own record. */
@@ -117,7 +94,7 @@ export function isRestored(text: OutboxText): boolean {
 }
 
 /** What a conversation shows of a text whose requests since a backup are not in its row. Undefined if it shows none. */
-function afterRestore(text: OutboxText, match: Match | null, rules: Rules, now: number): Change | undefined {
+export function afterRestore(text: OutboxText, match: Match | null, rules: Rules, now: number): Change | undefined {
 	// The conversation may be hidden. That of a new contact looks the same.
 	if (match === null) return ended("unknown", "unreadable");
 	if (match.kind === "message") return asMessage(match.message.messageSid, phaseOf(match.message), rules, now);
@@ -136,44 +113,33 @@ function afterRestore(text: OutboxText, match: Match | null, rules: Rules, now: 
 	return { ...end, progress: { declinedAt: perhapsDeclined(match, undefined, now) } };
 }
 
-/** What becomes of a text that may not be sent now. */
-export function whileWaiting(text: OutboxText, rules: Rules, now: number): Change | undefined {
-	if (text.progress.cancelRequested) return asCancelled(text);
-	const until = pausedUntil(text, rules);
-	const limit = lastMoment(text, rules);
-	if (now > limit) return unsent(text, "expired", "too_old");
-	return now < until ? { nextAt: Math.min(until, limit + 1) } : undefined;
-}
-
 /** A text that will not be sent. An earlier request may have been taken, if the conversation was hidden then. */
 export function unsent(text: OutboxText, state: "cancelled" | "expired", reason: OutboxReason): Change {
 	return isInDoubt(text) ? ended("unknown", "unreadable") : ended(state, reason);
 }
 
 /** The end of a text that was marked when it could not be ended at once. */
-function asCancelled(text: OutboxText): Change {
+export function asCancelled(text: OutboxText): Change {
 	return unsent(text, "cancelled", text.progress.superseded ? "superseded" : "requested");
 }
 
-/** Before the first request. It would replace any text in the service's queue, even one of somebody else. */
-function beforeFirst(text: OutboxText, match: Match | null, rules: Rules, now: number): Decision {
-	const isBehind = match
-		? match.reading.conversation.queuedMessages[0]
-		: // The last read found another text in the queue, before the conversation was hidden.
-			text.progress.reads > 0 && now - text.since < consentMs;
-	const declined = match?.reading.conversation.queuedMessages[0]
-		? undefined
-		: ifDeclinedBehind(text, match, rules, now);
-	if (declined) return declined;
-	const mayPass = !isBehind || mayTakePlace(onOtherHeldOf(text, rules), match, now);
-	return mayPass ? "send" : readAgain(text, rules, now);
+/** Whether the service holds a text of somebody else, which a request would replace. */
+export function isHeldByOther(text: OutboxText, match: Match | null, now: number): boolean {
+	if (match) return match.reading.conversation.queuedMessages.length > 0;
+	// The last read found another text in the queue, before the conversation was hidden.
+	return text.progress.reads > 0 && now - text.since < consentMs;
 }
 
 /**
  * The contact seems to have declined the text of somebody else that this one has waited behind, after this one was enqueued. The text may
  * also be on its way from the queue to the contact, as an own one may.
  */
-function ifDeclinedBehind(text: OutboxText, match: Match | null, { settleMs }: Rules, now: number): Change | undefined {
+export function ifDeclinedBehind(
+	text: OutboxText,
+	match: Match | null,
+	{ settleMs }: Rules,
+	now: number,
+): Change | undefined {
 	const { lastHeld } = text.progress;
 	if (lastHeld === undefined) return undefined;
 	const declinedAt = text.progress.declinedAt ?? (match && declinedSince(match, lastHeld, now));
@@ -230,14 +196,8 @@ export function mayTakePlace(onHeld: OnHeld, match: Match | null, now: number): 
 	return onHeld === "replace" || (onHeld === "send_if_open" && isSurelyOpen(match?.reading ?? null, now));
 }
 
-/** What becomes of a text that never was requested, if it would come due within quiet hours. */
-export function ifQuiet(text: OutboxText, until: number, rules: Rules): Change {
-	if (text.progress.attempts === 0 && lastMoment(text, rules) < until) return unsent(text, "expired", "quiet_hours");
-	return { nextAt: until, reason: "quiet_hours" };
-}
-
 /** A request was made, and the conversation has been read since. */
-function afterRequest(text: OutboxText, match: Match, rules: Rules, now: number): Decision {
+export function afterRequest(text: OutboxText, match: Match, rules: Rules, now: number): Decision {
 	if (match.kind === "message") return asMessage(match.message.messageSid, phaseOf(match.message), rules, now);
 	if (match.kind === "twice") return ended("unknown", "ambiguous");
 	const isHeldBefore = text.queueId !== null;
@@ -405,7 +365,17 @@ export function readMs({ followMs }: Rules, reads: number): number {
 
 /** Increasing waits with jitter, up to 10 minutes. */
 export function backoffMs(failures: number): number {
-	return Math.ceil(Math.min(longestWaitMs, 1_000 * 2 ** failures) * (0.1 + 0.9 * Math.random()));
+	return spreadMs(backoffLimitMs(failures));
+}
+
+/** The same at the longest. */
+export function backoffLimitMs(failures: number): number {
+	return Math.min(longestWaitMs, 1_000 * 2 ** failures);
+}
+
+/** A wait with jitter, so that not all who wait come at once. */
+export function spreadMs(longestMs: number): number {
+	return Math.ceil(longestMs * (0.1 + 0.9 * Math.random()));
 }
 
 // The requests of a text
@@ -477,7 +447,7 @@ function whyGivenUp(text: OutboxText): Change {
 }
 
 /** The pauses grow with the number of requests without an answer of the service. A read in between does not shorten them. */
-function pausedUntil(text: OutboxText, { settleMs }: Rules): number {
+export function waitsForRequestUntil(text: OutboxText, { settleMs }: Rules): number {
 	const lost = lostOf(text).length;
 	return lost === 0 ? 0 : (lastRequestAt(text) ?? 0) + settleMs * 4 ** Math.max(0, lost + 1 - quickTries);
 }
@@ -502,7 +472,7 @@ function maySendAgain(text: OutboxText, rules: Rules, now: number): boolean {
 	const again = requests.slice(requests.findIndex(({ end }) => end === "held") + 1);
 	const wasAnswered = again.some(({ end }) => end === "held" || end === "refused");
 	if (wasAnswered || cancelRequested || isGivenUp(text)) return false;
-	return now <= lastMoment(text, rules) && now >= pausedUntil(text, rules);
+	return now <= lastMoment(text, rules) && now >= waitsForRequestUntil(text, rules);
 }
 
 /** Whether the window was open for certain at each request, so that the text cannot have been held. */

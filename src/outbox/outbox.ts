@@ -3,7 +3,7 @@ import { phaseOf } from "../shared/delivery-phase.ts";
 import { observerOf } from "../shared/observer.ts";
 import { abortSignal, checkedLater, fieldsOf, flag, optional, whole } from "../shared/validation.ts";
 import { type Awaitable, after } from "./awaitable.ts";
-import { ifQuiet, isRestored, unsent } from "./decide.ts";
+import { isRestored, unsent } from "./decide.ts";
 import {
 	checkedText,
 	checkedTexts,
@@ -16,6 +16,9 @@ import {
 	refuseOther,
 } from "./enqueue.ts";
 import type { Explanation } from "./explain.ts";
+import { gate } from "./gate/gate.ts";
+import type { Situation } from "./gate/situation.ts";
+import { onEnqueue, onOptOut } from "./gate/waiting.ts";
 import type { OutboxHealth } from "./health.ts";
 import { check, moment, object, refuse, text, time } from "./input.ts";
 import { isFurther } from "./match.ts";
@@ -23,8 +26,7 @@ import { createOperator, type ResolveOptions, type ResumeOptions, type SuspendOp
 import { checkedOptions, type OutboxOptions } from "./options.ts";
 import { createContact, createOptOutReader } from "./policy/contact.ts";
 import { isNumberWrong, isOptedOut, storedView } from "./policy/contact-view.ts";
-import { policies, priorityOf, purposeOf } from "./policy/purpose.ts";
-import { quietUntil } from "./policy/quiet-hours.ts";
+import { priorityOf } from "./policy/purpose.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { Lease, Superseded, Superseding } from "./store.ts";
 import {
@@ -47,7 +49,6 @@ import { createSettingsCache } from "./work/settings.ts";
 import { createSuspensionReports } from "./work/suspended.ts";
 import { createSummaries } from "./work/watch.ts";
 import { createLoop, workWith } from "./work/worker.ts";
-import { endedByOptOut } from "./work/write.ts";
 
 /** Durable sends. */
 export interface Outbox {
@@ -428,15 +429,20 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		return false;
 	}
 
+	/** What is known of a text by its row alone. */
+	function plain(text: OutboxText): Situation {
+		const agency = { isSuspended: false, pausedUntil: 0 };
+		return { now: now(), text, queue: [text], options, contact: storedView({}), agency, known: {}, readingAgeMs: 0 };
+	}
+
 	/** Ends a text that can only be sent in quiet hours at once, while somebody may be in the office who can call. */
 	async function expireIfQuiet(row: OutboxText): Promise<OutboxText | undefined> {
-		if (policies[purposeOf(row)].keepsQuiet !== "always" || row.state !== "waiting") return undefined;
+		if (row.state !== "waiting") return undefined;
 		// If the time zone cannot be had, the worker tells of it.
-		const hours = await quiet.hours(row.agencyId).catch(() => null);
-		const until = quietUntil(Math.max(now(), row.readyAt), hours);
-		const change = until === undefined ? undefined : ifQuiet(row, until, options);
-		if (!change?.state) return undefined;
-		const next = changed(row, change, now());
+		const known = { hours: await quiet.hours(row.agencyId).catch(() => null) };
+		const answer = gate({ ...plain(row), now: Math.max(now(), row.readyAt), known }, onEnqueue);
+		if (answer?.do !== "become") return undefined;
+		const next = changed(row, answer.change, now());
 		if (!(await store.save(next))) return undefined;
 		await settled(next);
 		return next;
@@ -592,9 +598,9 @@ export function createOutbox(given: OutboxOptions): Outbox {
 				const contact = createContact(store, optOuts, row, now);
 				await contact.learn(null);
 				await contact.hear(messages);
-				const change = endedByOptOut(row, await contact.view());
-				if (!change) break;
-				const next = changed(row, change, now());
+				const answer = gate({ ...plain(row), contact: await contact.view() }, onOptOut);
+				if (answer?.do !== "become") break;
+				const next = changed(row, answer.change, now());
 				if (!(await store.save(next))) continue;
 				await settled(next);
 				break;

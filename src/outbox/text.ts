@@ -1,4 +1,4 @@
-import { operationIdFrom, type PartnerErrorTag } from "messaging-conversations";
+import { operationIdFrom, type PartnerError, type PartnerErrorTag } from "messaging-conversations";
 import { storableText } from "../shared/validation.ts";
 import { type JournalEntry, withStep } from "./journal.ts";
 import type { OnHeld } from "./policy/purpose.ts";
@@ -169,8 +169,18 @@ export interface Progress {
 	consentFailed?: boolean | undefined;
 	/** The last error, which may have passed. */
 	error: TextError | null;
+	/** The rule that has put it off until `nextAt`. Absent if it was not put off by one. */
+	wait?: Wait | undefined;
 	/** What happened to the text, the oldest step first. Absent until something did, and in a text that was erased. */
 	journal?: JournalEntry[] | undefined;
+}
+
+/** Why a text that waits was put off. */
+export interface Wait {
+	/** The name of the rule. */
+	because: string;
+	/** The contact's texts that were there then, by `seq`: a new one may change it. */
+	seen: number[];
 }
 
 /** What happened in this time is not in the rows, in milliseconds. */
@@ -221,6 +231,10 @@ export interface TextError {
 	message: string;
 	/** Correlation id of the response, when there was one. Quote it to support. */
 	correlationId?: string | undefined;
+}
+
+export function errorOf({ _tag, message, correlationId }: PartnerError): TextError {
+	return { tag: _tag, message, correlationId };
 }
 
 /**
@@ -335,7 +349,8 @@ export type Change = Partial<Pick<OutboxText, "state" | "reason" | "nextAt" | "r
 };
 
 /**
- * The row after the change. A new state begins now, and has no reason but its own. The journal gets a step.
+ * The row after the change. It has no reason, and no rule that puts it off, but those of the change. A new state begins now. The journal
+ * gets a step.
  *
  * @param by the person who decided
  */
@@ -352,7 +367,7 @@ export function changed(text: OutboxText, change: Change, now: number, by?: stri
 		reason: change.reason ?? null,
 		since: isNew ? now : text.since,
 		unacknowledged: isNews ? text.version + 1 : text.unacknowledged,
-		progress: { ...text.progress, ...change.progress },
+		progress: { ...text.progress, wait: undefined, ...change.progress },
 	};
 	return { ...next, progress: { ...next.progress, journal: withStep(text, next, now, by) } };
 }

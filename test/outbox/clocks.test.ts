@@ -287,7 +287,7 @@ describe("nodes whose clocks differ by 15 s, and one that says tomorrow", () => 
 	});
 });
 
-test("at night a reply waits for another answer, and not for the morning, if the Date of one says tomorrow", async () => {
+test("window_unclear: at night a reply waits for another answer, and not for the morning, if the Date of one says tomorrow", async () => {
 	const world = createClocks({ quietHours: { from: "20:00", to: "08:00", timeZone: "UTC" } });
 	const { anna, date, pass, sandbox } = world;
 	sandbox.clock.advanceTo(new Date("2026-01-05T22:00:00Z"));
@@ -300,7 +300,7 @@ test("at night a reply waits for another answer, and not for the morning, if the
 	expect(world.texts()).toEqual(["answer"]);
 });
 
-test("a reply to what the contact wrote after STOP waits for another answer if the Date of one is far off", async () => {
+test("opt_out_unclear: a reply to what the contact wrote after STOP waits for another answer if the Date of one is far off", async () => {
 	const world = createClocks();
 	const { anna, date, pass } = world;
 	anna.writes("STOP");

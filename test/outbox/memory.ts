@@ -405,7 +405,10 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			const dueAt = (row: OutboxText): number => {
 				const { state, since, nextAt, readyAt, createdAt } = row;
 				if (state === "sending" ? isRepeat(row) : wasTried(row)) return Math.max(readyAt, createdAt);
-				return state === "sending" ? since : Number(nextAt);
+				if (state === "sending") return since;
+				// What waited behind another one is late since its turn came.
+				const turnAt = queues.get(nameOf(row))?.dueAt ?? 0;
+				return turnAt <= now ? Math.max(turnAt, Number(nextAt)) : Number(nextAt);
 			};
 			const times = due.map(dueAt);
 			const keptBack = new Map<string, StoredWait>();

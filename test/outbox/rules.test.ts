@@ -310,6 +310,15 @@ describe("a text waits", () => {
 		expect(asked.slice(0, 2)).toEqual(["notice", "notice"]);
 	});
 
+	test("behind_held: a reply to a contact who has written goes at once, because our held text is read for it", async () => {
+		const world = await createHeld();
+		await world.pass({ hours: 2 });
+		world.anna.writes("Is it still free?");
+		await add(world, "answer", { purpose: "reply" });
+		await world.outbox.runOnce();
+		expect(world.texts()).toEqual(["answer"]);
+	});
+
 	test("behind_held: a reply goes in the place of our own held text, which is read first and then ends as replaced by it", async () => {
 		const world = await createHeld();
 		await add(world, "answer", { purpose: "reply" });

@@ -330,18 +330,22 @@ export function countsOf(
 			from (${some(`state = '${state}'`, "next_at")}) as q${at}`,
 	);
 	// Behind a text that is held or waits for later, the queue is due when that one is. One that has just arrived is in none.
-	const dueAt = `(select q.due_at from ${queues} q where q.recipient = t.recipient and q.agency_id = t.agency_id)`;
+	const dueAt = (of: string): string =>
+		`coalesce((select q.due_at from ${queues} q where q.recipient = ${of}.recipient and q.agency_id = ${of}.agency_id), 0)`;
 	// While everybody's sends are paused, queues are due when something in them is to be read. While those of an agency are, its workers
 	// put them off.
-	const isTurn = `(t.arrived = 1 or coalesce(${dueAt}, 0) <= $1 or ${areSendsPaused(agencies)})`;
+	const isTurn = `(t.arrived = 1 or ${dueAt("t")} <= $1 or ${areSendsPaused(agencies)})`;
 	const now = "state = 'waiting' and next_at <= $1";
 	const later = "state = 'waiting' and next_at > $1";
 	// One that is tried again is late since it was first due, also at the moment of a try.
 	const first = "case when ready_at > created_at then ready_at else created_at end";
 	const since = `case when ${wasTried} then ${first} else next_at end`;
+	// What waited behind another one is late since its turn came.
+	const turnAt = `case when ${wasTried} then ${first}
+		when ${dueAt("q7")} > next_at and ${dueAt("q7")} <= $1 then ${dueAt("q7")} else next_at end`;
 	const isRepeat = `progress not like '%"attempts":1,%'`;
 	const late = [
-		["due", `${now} and (${isTurn} or ${wasTried})`, "1 = 1", since],
+		["due", `${now} and (${isTurn} or ${wasTried})`, "1 = 1", turnAt],
 		["again", later, `ready_at <= $1 and ${wasTried}`, since],
 		[
 			"stuck",

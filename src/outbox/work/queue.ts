@@ -8,9 +8,8 @@ import { bandOf, type Lease, type NextDue } from "../store.ts";
 import { earlierTexts } from "../supersede.ts";
 import type { OpenText, OutboxText, Recipient } from "../text.ts";
 import type { QueueContext } from "./context.ts";
-import { headOf } from "./order.ts";
+import { pass, turnOf } from "./pass.ts";
 import { follow } from "./read.ts";
-import { putToSleep } from "./send.ts";
 import { workText } from "./step.ts";
 import { nextWhileSuspended } from "./suspended.ts";
 import { endSuperseded, endUnsent, write } from "./write.ts";
@@ -20,7 +19,7 @@ export type Next = NextDue | undefined;
 
 /** Does what is due in a queue, until the signal aborts. Returns when it is due next, and whether a text came into another state. */
 export async function workQueue(
-	shared: Omit<QueueContext, "lease" | "contact">,
+	shared: Omit<QueueContext, "lease" | "contact" | "pausedUntil">,
 	lease: Lease,
 	signal?: AbortSignal,
 ): Promise<{ next: Next; isChanged: boolean }> {
@@ -31,22 +30,18 @@ export async function workQueue(
 		return shared.onChange(text);
 	};
 	const contact = createContact(store, shared.optOuts, lease, now);
-	const next = await workTexts({ ...shared, onChange, lease, contact }, signal);
+	const pausedUntil = shared.pauses.pausedUntil(lease.agencyId);
+	const next = await workTexts({ ...shared, onChange, lease, contact, pausedUntil }, signal);
 	return { next, isChanged };
 }
 
 async function workTexts(context: QueueContext, signal: AbortSignal | undefined): Promise<Next> {
 	const { lease } = context;
 	const { store, now } = context.options;
-	// Another text of the agency has met an error since the queue was leased.
-	const pausedUntil = context.pauses.pausedUntil(lease.agencyId);
-	if (pausedUntil > now()) {
-		await endUnsent(context, await store.open(lease, 20, now()));
-		// Not later than in a second, because another worker may end the pause.
-		return { at: Math.min(pausedUntil, now() + 1_000), band: lease.band };
-	}
+	// Another text of the agency has met an error since the queue was leased. One that meets an error later stops only itself.
+	const isPaused = context.pausedUntil > now();
 	// Before anything is sent: it reads further back, and may find that the contact wants no more texts.
-	await follow(context, lease, signal);
+	if (!isPaused) await follow(context, lease, signal);
 	let last: OutboxText | undefined;
 	/** What is due, as long as nothing was changed since it was read. */
 	let due: readonly OpenText[] | undefined;
@@ -55,28 +50,31 @@ async function workTexts(context: QueueContext, signal: AbortSignal | undefined)
 	while (!signal?.aborted) {
 		const found = await store.open(lease, lease.isSuspended ? Number.MAX_SAFE_INTEGER : 20, now());
 		const texts = lease.isSuspended ? found : await withHeirs(context, found);
-		if (await endUnsent(context, texts)) continue;
+		const turn = await turnOf(context, texts, last?.id);
+		if (turn.isChanged) continue;
+		const { head } = turn;
+		// Nothing is read either. Not later than in a second, because another worker may end the pause.
+		if (isPaused && head?.state !== "waiting")
+			return { at: Math.min(context.pausedUntil, now() + 1_000), band: lease.band };
 		due = texts;
-		const head = lease.isSuspended ? texts[0] : headOf(texts, context.options);
-		if (!head || (lease.isSuspended && head.state === "waiting")) break;
+		if (!head) break;
 		const isDue = (head.nextAt ?? 0) <= now();
-		// It was put off for what has just ended here, such as a text of a colleague that the service held.
-		const isNext = last && last.id !== head.id && head.progress.attempts === 0;
-		if (!isNext && !isDue) {
-			// What was enqueued since it fell asleep.
-			await putToSleep(context, head);
-			break;
-		}
+		if (head.state !== "waiting" && !isDue && !turn.isAwaited) break;
 		// More urgent texts of other recipients come first.
 		if (last && head.priority < last.priority) {
 			if (!isDue) await write(context, head, { nextAt: now() });
 			due = undefined;
 			break;
 		}
+		const begun = { previousId: last?.id, known: turn.known };
 		last = head;
 		due = undefined;
 		await endSuperseded(context, head);
-		if (!(await workText({ ...context, keyScope: {} }, head, texts, signal))) break;
+		const step = { ...context, keyScope: {} };
+		const isDone = await (head.state === "waiting"
+			? pass(step, head, texts, begun, signal)
+			: workText(step, head, texts, signal));
+		if (!isDone) break;
 		if (texts.length > 1) continue;
 		// Mostly nothing else is due. If the text still waits, it may have been cancelled meanwhile.
 		const next = await store.nextOf(lease, 0);

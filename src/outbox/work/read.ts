@@ -2,13 +2,24 @@
  * Reads the conversation about the texts of a recipient.
  */
 import { phaseOf } from "../../shared/delivery-phase.ts";
+import { isSurelyOpen } from "../baseline.ts";
 import { aheadRange, type Offset } from "../clocks.ts";
 import { afterFollow, backoffMs, isRestored } from "../decide.ts";
-import { backupSlackMs, findText, type Match, readConversation, slackMs } from "../match.ts";
-import { type OutboxText, type Recipient, type Restored, storableId } from "../text.ts";
+import { withRead } from "../journal.ts";
+import {
+	backupSlackMs,
+	findText,
+	isConsentFailed,
+	lastHeldBy,
+	type Match,
+	readConversation,
+	slackMs,
+} from "../match.ts";
+import { errorOf, type OutboxText, type Recipient, type Restored, storableId } from "../text.ts";
 import type { QueueContext } from "./context.ts";
-import { errorOf, failureOf, hookFailure } from "./failure.ts";
+import { failureOf, hookFailure } from "./failure.ts";
 import { isRefusedByGateway } from "./gateway.ts";
+import { watchedFrom } from "./watch.ts";
 import { write } from "./write.ts";
 
 /** How long a read may take. A slow service is still read and sent to. */
@@ -68,6 +79,28 @@ export async function readFor(
 /** From when on a text may have been sent that is not in its row. */
 function mayBeSentSince({ createdAt, notBefore }: OutboxText, { from }: Restored): number {
 	return Math.max(from - backupSlackMs, createdAt, notBefore ?? 0);
+}
+
+/** The row with what the reading shows. It is stored together with the decision. */
+export function noted(
+	text: OutboxText,
+	match: Match | null,
+	{ now, settleMs, texts }: { now: number; settleMs: number; texts: readonly OutboxText[] },
+): OutboxText {
+	const isOpen = match ? isSurelyOpen(match.reading, now) : undefined;
+	const journal = withRead(text.progress.journal, { at: now, read: match?.kind ?? "hidden", isOpen });
+	const isSeen = match && match.reading.conversation.queuedMessages.length > 0;
+	// A text that was enqueued a moment ago waits behind the same one as those before it.
+	const known = [text, ...texts].flatMap(({ progress }) => progress.lastHeld ?? []);
+	const [latest] = known.sort((one, other) => (other.newest ?? 0) - (one.newest ?? 0) || other.at - one.at);
+	const lastHeld = isSeen ? lastHeldBy(match.reading, settleMs, now) : latest;
+	const progress = { ...text.progress, journal, lastHeld, watched: watchedFrom(text, match, now) };
+	if (!match || text.state === "waiting") return { ...text, progress };
+	const consentFailed = isConsentFailed(match) ?? progress.consentFailed;
+	// The contact's phone shows no question, or does after all.
+	const isNews = text.state === "held" && (consentFailed ?? false) !== (progress.consentFailed ?? false);
+	const unacknowledged = isNews ? text.version + 1 : text.unacknowledged;
+	return { ...text, unacknowledged, progress: { ...progress, hidden: 0, consentFailed } };
 }
 
 /** Reads about the messages that were sent. One reading serves all texts of the recipient. */

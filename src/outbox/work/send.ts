@@ -4,31 +4,21 @@
 import type { Answered, OutgoingMessage, PartnerError, Sent } from "messaging-conversations";
 import { freshMs } from "../../shared/freshness.ts";
 import { baselineOf } from "../baseline.ts";
-import {
-	asMessage,
-	backoffMs,
-	ended,
-	lastMoment,
-	lastRequestAt,
-	pendingOf,
-	readMs,
-	wasSurelyOpen,
-	whileWaiting,
-	withEnd,
-} from "../decide.ts";
+import { asMessage, backoffMs, ended, lastRequestAt, pendingOf, readMs, wasSurelyOpen, withEnd } from "../decide.ts";
 import { lastHeldBy, type Match } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
-import { type Change, type OutboxText, operationIdOf, storableId } from "../text.ts";
+import { type Change, errorOf, type OutboxText, operationIdOf, storableId } from "../text.ts";
 import type { QueueContext } from "./context.ts";
-import { errorOf, failureOf, isOptionRefused } from "./failure.ts";
+import { failureOf, isOptionRefused } from "./failure.ts";
 import { isRefusedByGateway } from "./gateway.ts";
-import { sleepsWhileClosed } from "./order.ts";
-import { type Grounds, ifNotNow, permissionFor, validUntil } from "./permission.ts";
+import { beginsUntil, type Grounds, permissionFor } from "./permission.ts";
 import { canAsk, isSameSettings, type Settings } from "./settings.ts";
 import { write, writeEnd } from "./write.ts";
 
 /** What a request relies on, and what the service gets. */
 export interface Allowed extends Grounds {
+	/** The id of the text that waits in the service's queue until this one takes its place. */
+	replaces?: string;
 	/** When the conversation was read, by the clock of the outbox. */
 	readAt: number;
 	/** How old the reading is, by the clocks of the machine. */
@@ -39,8 +29,8 @@ export interface Allowed extends Grounds {
 	language?: string | null;
 }
 
-/** Makes the request if the agency's settings and the hooks allow it. */
-export async function send(
+/** Sends a held text again, if the agency's settings and the hooks allow it. */
+export async function sendAgain(
 	context: QueueContext,
 	text: OutboxText,
 	match: Match | null,
@@ -50,50 +40,35 @@ export async function send(
 	const permission = await permissionFor(context, text, match, grounds, signal);
 	if (signal?.aborted) return false;
 	if ("change" in permission) {
-		const { change } = permission;
-		await putToSleep(context, await write(context, text, change));
-		// A text that steps aside or is cancelled gives way to the next one.
-		return change.readyAt !== undefined || change.state !== undefined;
+		await write(context, text, permission.change);
+		return false;
 	}
-	return request(context, text, { ...grounds, ...permission }, signal);
+	const allowed = { ...grounds, ...permission };
+	return request(context, text, allowed, signal, () => beginsUntil(context, text, allowed));
 }
 
 /**
- * What waits behind a text that sleeps until the morning sleeps too, so that it does not count as late. The next reply that is
- * enqueued wakes the replies.
+ * Stores that a request begins, makes it, and stores how it ended.
+ *
+ * @param beginsUntil asked right before it is made: until when it may begin, undefined if it may not
  */
-export async function putToSleep(context: QueueContext, head: OutboxText | undefined): Promise<void> {
-	if (head?.state !== "waiting" || head.reason !== "quiet_hours") return;
-	const { store, now } = context.options;
-	for (const text of await store.open(head, 100, now())) {
-		const isAwake = sleepsWhileClosed(text) && !sleepsWhileClosed(head);
-		if (text.id === head.id || text.state !== "waiting" || text.progress.attempts > 0 || isAwake) continue;
-		if (text.reason === "quiet_hours" && text.nextAt === head.nextAt) continue;
-		await write(context, text, { nextAt: head.nextAt, reason: "quiet_hours" });
-	}
-}
-
-/** Stores that a request begins, makes it, and stores how it ended. */
 export async function request(
 	context: QueueContext,
 	text: OutboxText,
 	grounds: Allowed,
 	signal: AbortSignal | undefined,
+	beginsUntil: () => Promise<number | undefined>,
 ): Promise<boolean> {
 	const { options } = context;
 	const { now } = options;
-	// The hooks and the reads can have taken long.
-	const change = text.state === "waiting" ? whileWaiting(text, options, now()) : undefined;
-	if (change) return (await write(context, text, change)) !== undefined;
 	if (signal?.aborted) return false;
 	const startedAt = performance.now();
 	const startedDate = Date.now();
 	const begun = await begin(context, text, grounds);
 	if (!begun) return false;
 	const message = await messageOf(begun);
-	// The statement can have taken long too. Until when it may go is found first, so that no time lies between the two.
-	const until = await validUntil(context, text, grounds);
-	const isLate = (await ifNotNow(context, text, grounds)) !== undefined || now() > lastMoment(text, options);
+	// The statement can have taken long.
+	const until = await beginsUntil();
 	// Another worker takes over `settleMs` after the attempt record. By then the request must have ended, by both clocks: a
 	// process that was stopped since knows it by the one, a machine that slept by the other.
 	const sinceMs = Math.max(performance.now() - startedAt, now() - (lastRequestAt(begun) ?? 0));
@@ -104,14 +79,14 @@ export async function request(
 	const readFirst = async (waitMs: number, failures: number): Promise<false> => {
 		const { state, reason, progress } = text;
 		const nextAt = signal?.aborted ? now() : now() + waitMs;
-		await writeEnd(context, begun, { state, reason, nextAt, progress: { ...progress, failures } });
+		await writeEnd(context, begun, { state, reason, nextAt, progress: { ...progress, wait: undefined, failures } });
 		return false;
 	};
 	const { failures } = text.progress;
 	const ageMs = Math.max(now() - grounds.readAt, grounds.ageMs());
-	// Both last for their very last millisecond.
-	const beginMs = Math.min(freshMs + 1 - ageMs, until - now());
-	if (leftMs < 1 || beginMs < 1 || isLate || signal?.aborted) return readFirst(backoffMs(failures), failures + 1);
+	// A reading counts for its very last millisecond.
+	const beginMs = Math.min(freshMs + 1 - ageMs, (until ?? 0) - now());
+	if (leftMs < 1 || beginMs < 1 || signal?.aborted) return readFirst(backoffMs(failures), failures + 1);
 	// The client looks at the clock again right before it writes, because the process can be stopped here too. Its own retries are
 	// off, because only a reading knows what they would replace. `enqueue` has checked the number.
 	const deadline = new Date(Math.min(startedDate + longestMs, Date.now() + Math.ceil(leftMs)));

@@ -1,38 +1,25 @@
 /*
- * One step of one text: read, decide, and store the decision or send.
+ * One step of a text that was requested before: read, decide, and store the decision or send it again.
  */
 import { PartnerConfigurationError } from "messaging-conversations";
 import { freshMs } from "../../shared/freshness.ts";
 import { isSurelyOpen } from "../baseline.ts";
-import {
-	type Decision,
-	decide,
-	ended,
-	isInDoubt,
-	isRestored,
-	lastTapAt,
-	longestWaitMs,
-	mayTakePlace,
-	onOtherHeldOf,
-	onOwnHeldOf,
-	readAgain,
-	unsent,
-} from "../decide.ts";
-import { withRead } from "../journal.ts";
-import { isConsentFailed, lastHeldBy, type Match } from "../match.ts";
-import { optOutAfter, optOutOf } from "../policy/contact-view.ts";
-import { policies, purposeOf } from "../policy/purpose.ts";
+import { type Decision, decide, ended, longestWaitMs, readAgain } from "../decide.ts";
+import { mayPass, mayWantToPass } from "../gate/waiting.ts";
+import type { Match } from "../match.ts";
+import type { CheckedOptions } from "../options.ts";
+import { optOutOf } from "../policy/contact-view.ts";
 import type { Change, OutboxText } from "../text.ts";
 import type { QueueContext } from "./context.ts";
-import { hookFailure } from "./failure.ts";
-import { waitingWith, willing } from "./order.ts";
-import { ifAsleep, ifHookFailed, ifNotNow, ifWrongNumber } from "./permission.ts";
-import { readFor } from "./read.ts";
-import { type Allowed, putToSleep, request, send } from "./send.ts";
-import { ifUnchanged, watchedFrom } from "./watch.ts";
+import { hookFailure, ifHookFailed } from "./failure.ts";
+import { behindHeld, pass } from "./pass.ts";
+import { beginsUntil, ifNotNow } from "./permission.ts";
+import { noted, readFor } from "./read.ts";
+import { type Allowed, request, sendAgain } from "./send.ts";
+import { ifUnchanged } from "./watch.ts";
 import { write } from "./write.ts";
 
-/** One step of one text: read, decide, send. False when another worker has changed it, or when it has to wait. */
+/** One step of a text that was requested: read, decide, send. False when another worker has changed it, or when it has to wait. */
 export async function workText(
 	context: QueueContext,
 	head: OutboxText,
@@ -46,26 +33,15 @@ export async function workText(
 	const before = decided === "send" && lease.isSuspended ? "read" : decided;
 	// The contact may have asked for no more texts since.
 	const isRepeat = before === "send";
-	const isUntouched = before === "read" && head.state === "waiting" && !isRestored(head) && !isInDoubt(head);
-	const kept = isUntouched ? await ifWrongNumber(context, head) : undefined;
-	if (kept) return (await write(context, head, kept)) !== undefined;
-	if (isUntouched && policies[purposeOf(head)].keepsQuiet === "always") {
-		const asleep = await ifAsleep(context, head, null);
-		if (asleep) {
-			const saved = await write(context, head, asleep);
-			await putToSleep(context, saved);
-			return saved !== undefined;
-		}
-	}
 	if (before !== "read" && !isRepeat) return (await write(context, head, before)) !== undefined;
 	const others = lease.isSuspended ? [] : texts;
 	const isOut =
 		head.state === "held" &&
 		!head.progress.cancelRequested &&
 		optOutOf(head, await context.contact.view(), undefined) !== null;
-	const waitsFor =
-		isOut || willing(head, others, options).length > 0 ? undefined : await ifUnchanged(context, head, signal);
-	if (waitsFor) return putOff(context, head, waitsFor, texts);
+	const isAwaited = passingOf(head, others, options).length > 0;
+	const waits = isOut || isAwaited ? undefined : await ifUnchanged(context, head, signal);
+	if (waits) return (await write(context, head, waits)) !== undefined;
 	let ageMs = () => Number.POSITIVE_INFINITY;
 	const read = () =>
 		readFor(context, head, signal, (age) => {
@@ -76,120 +52,64 @@ export async function workText(
 	if (match !== undefined && ageMs() > freshMs) match = await read();
 	if (match === undefined) return false;
 	const readAt = now();
-	const learned = await withOptOut(
+	const text = await withOptOut(
 		context,
 		noted(head, match, { now: readAt, settleMs: options.settleMs, texts }),
 		match,
 	).catch(hookFailure);
-	if (learned instanceof PartnerConfigurationError) {
-		await write(context, head, ifHookFailed(context, head, learned));
+	if (text instanceof PartnerConfigurationError) {
+		await write(context, head, ifHookFailed(context.pauses, head, text, now()));
 		return false;
 	}
-	const decision = await sinceBackup(context, learned, decide(learned, match, options, readAt));
-	// Once is enough.
-	const text = { ...learned, progress: { ...learned.progress, restored: undefined } };
+	const decision = decide(text, match, options, readAt);
 	const grounds = { reading: match?.reading ?? null, readAt, ageMs };
 	// A request that just failed may be made again, although its conversation shows nothing of it yet.
 	if (isRepeat && match?.kind === "none" && !(await ifNotNow(context, text, grounds)))
-		return request(context, text, grounds, signal);
+		return request(context, text, grounds, signal, () => beginsUntil(context, text, grounds));
 	if (text.state === "held" && match && typeof decision !== "string") {
 		const passed = await letPass(context, text, others, { match, decision, readAt, ageMs }, signal);
 		if (passed !== undefined) return passed;
 	}
 	if (decision === "send" && lease.isSuspended) return apply(context, text, readAgain(text, options, now()));
-	if (decision === "send") {
-		const isBehind = text.state === "waiting" && (match?.reading.conversation.queuedMessages.length ?? 0) > 0;
-		const needsOpen = isBehind && onOtherHeldOf(text, options) === "send_if_open";
-		return send(context, text, match, { ...grounds, needsOpen }, signal);
-	}
-	if (text.state === "waiting" && decision !== "read" && decision.state === undefined)
-		return putOff(context, text, decision, texts);
+	if (decision === "send") return sendAgain(context, text, match, grounds, signal);
 	return apply(context, text, decision);
 }
 
-/** Stores that a text waits, and the replies behind it as long. The next reply that is enqueued lets all be looked at. */
-async function putOff(
-	context: QueueContext,
-	head: OutboxText,
-	change: Change,
-	texts: readonly OutboxText[],
-): Promise<boolean> {
-	const saved = await write(context, head, change);
-	if (!saved) return false;
-	if (saved.reason !== null) return true;
-	for (const text of waitingWith(saved, texts, context.options.now()))
-		await write(context, text, { nextAt: saved.nextAt });
-	return true;
+/** The texts that need not wait for the end of one that the service holds. */
+function passingOf(held: OutboxText, texts: readonly OutboxText[], options: CheckedOptions): OutboxText[] {
+	return held.state === "held"
+		? texts.filter((text) => text.state === "waiting" && mayWantToPass(text, held, options))
+		: [];
 }
 
 /**
- * Sends a text that may go before one that was held: in its place, or because that has just left the service's queue, whatever became
- * of it. Undefined if none may, and the held text is still there.
+ * Lets the first text go before one that was held, if one may: in its place, or because that has just left the service's queue, whatever
+ * became of it. Undefined if none may, and the held text is still there.
  */
 async function letPass(
 	context: QueueContext,
 	held: OutboxText,
-	others: readonly OutboxText[],
+	texts: readonly OutboxText[],
 	{ match, decision, readAt, ageMs }: { match: Match; decision: Change } & Pick<Allowed, "readAt" | "ageMs">,
 	signal: AbortSignal | undefined,
 ): Promise<boolean | undefined> {
 	const { options } = context;
-	const { reading } = match;
 	const isGone = Boolean(decision.progress?.emptyAt);
 	if (match.kind !== "held" && !isGone) return undefined;
 	const seen = { ...held, progress: { ...held.progress, ...decision.progress } };
-	const due = willing(seen, others, options).filter(({ nextAt }) => (nextAt ?? 0) <= options.now());
-	// The contact may have declined what was enqueued before the tap.
-	const isAfterTap = (text: OutboxText): boolean => text.createdAt > lastTapAt(match);
-	const mayGoAlone = isGone && reading.conversation.queuedMessages.length === 0;
-	const next = due.find((text) =>
-		isGone
-			? mayGoAlone && isAfterTap(text) && mayTakePlace("send_if_open", match, readAt)
-			: mayTakePlace(onOwnHeldOf(text, held, options), match, readAt),
-	);
+	const due = passingOf(seen, texts, options).filter(({ nextAt }) => (nextAt ?? 0) <= options.now());
+	const passing = { held: seen, match, isGone, readAt, ageMs };
+	const next = due.find((text) => mayPass(text, passing, options, readAt));
 	if (next && !isGone) {
 		const progress = { ...decision.progress, replacedBy: next.id };
 		if (!(await write(context, held, { ...decision, progress }))) return false;
-		const needsOpen = onOwnHeldOf(next, held, options) === "send_if_open";
-		return send(context, next, match, { reading, readAt, ageMs, replaces: held.id, needsOpen }, signal);
+		return pass(context, next, texts, { passing }, signal);
 	}
 	if (isGone && !(await apply(context, held, decision))) return false;
-	if (next) return send(context, next, match, { reading, readAt, ageMs, needsOpen: true }, signal);
-	// They wait as long as the one that is held, unless something changes.
+	if (next) return pass(context, next, texts, { passing }, signal);
 	for (const text of due)
-		if (!(await write(context, text, { nextAt: decision.nextAt ?? readAt + longestWaitMs }))) return false;
+		if (!(await write(context, text, behindHeld(texts, decision.nextAt ?? readAt + longestWaitMs)))) return false;
 	return isGone ? true : undefined;
-}
-
-/** An opt-out since a backup ends what was restored from it, as it did the first time, although the contact may want texts by now. */
-async function sinceBackup({ contact }: QueueContext, text: OutboxText, decision: Decision): Promise<Decision> {
-	const isWaiting = typeof decision === "string" || decision.state === undefined;
-	const optOut =
-		isRestored(text) && text.state === "waiting" && isWaiting ? optOutAfter(text, await contact.view()) : null;
-	if (!optOut) return decision;
-	return { ...unsent(text, "cancelled", "opted_out"), progress: { optOutSid: optOut.messageSid } };
-}
-
-/** The row with what the reading shows. It is stored together with the decision. */
-function noted(
-	text: OutboxText,
-	match: Match | null,
-	{ now, settleMs, texts }: { now: number; settleMs: number; texts: readonly OutboxText[] },
-): OutboxText {
-	const isOpen = match ? isSurelyOpen(match.reading, now) : undefined;
-	const journal = withRead(text.progress.journal, { at: now, read: match?.kind ?? "hidden", isOpen });
-	const isSeen = match && match.reading.conversation.queuedMessages.length > 0;
-	// A text that was enqueued a moment ago waits behind the same one as those before it.
-	const known = [text, ...texts].flatMap(({ progress }) => progress.lastHeld ?? []);
-	const [latest] = known.sort((one, other) => (other.newest ?? 0) - (one.newest ?? 0) || other.at - one.at);
-	const lastHeld = isSeen ? lastHeldBy(match.reading, settleMs, now) : latest;
-	const progress = { ...text.progress, journal, lastHeld, watched: watchedFrom(text, match, now) };
-	if (!match || text.state === "waiting") return { ...text, progress };
-	const consentFailed = isConsentFailed(match) ?? progress.consentFailed;
-	// The contact's phone shows no question, or does after all.
-	const isNews = text.state === "held" && (consentFailed ?? false) !== (progress.consentFailed ?? false);
-	const unacknowledged = isNews ? text.version + 1 : text.unacknowledged;
-	return { ...text, unacknowledged, progress: { ...progress, hidden: 0, consentFailed } };
 }
 
 /** Takes in what the contact asked for. A held text of a contact who has opted out is not sent again. */

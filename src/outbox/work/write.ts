@@ -1,12 +1,12 @@
 /*
  * Stores a changed text, and ends those that may not be sent any more.
  */
-import { droppedAt, ifQuiet, isRestored, unsent, whileWaiting } from "../decide.ts";
-import { type ContactView, endedBy, optOutOf } from "../policy/contact-view.ts";
-import { policies, purposeOf } from "../policy/purpose.ts";
-import { quietUntil } from "../policy/quiet-hours.ts";
-import { hasSuperseded, isSuperseded, supersededBy } from "../supersede.ts";
+import { droppedAt, isRestored, unsent } from "../decide.ts";
+import { ends } from "../gate/waiting.ts";
+import { purposeOf } from "../policy/purpose.ts";
+import { hasSuperseded, supersededBy } from "../supersede.ts";
 import { type Change, type ContactFacts, changed, isUnfinished, type OpenText, type OutboxText } from "../text.ts";
+import { ask } from "./ask.ts";
 import type { QueueContext } from "./context.ts";
 
 /**
@@ -61,14 +61,9 @@ export async function writeEnd(
 export async function endUnsent(context: QueueContext, texts: readonly OpenText[]): Promise<boolean> {
 	let isAny = false;
 	for (const text of texts) {
-		// What was restored from a backup may have been sent, which only a read shows.
-		if (text.state !== "waiting" || isRestored(text)) continue;
-		const change = text.isStopped
-			? unsent(text, "cancelled", "requested")
-			: isSuperseded(text, texts)
-				? unsent(text, "cancelled", "superseded")
-				: await ifInTime(context, text, texts);
-		if (change?.state && (await write(context, text, change))) isAny = true;
+		if (text.state !== "waiting") continue;
+		const { answer } = await ask(context, ends, text, texts);
+		if (answer?.do === "become" && (await write(context, text, answer.change))) isAny = true;
 	}
 	return isAny;
 }
@@ -86,38 +81,6 @@ export async function endSuperseded(context: QueueContext, text: OutboxText): Pr
 	const due = old.state === "waiting" ? { nextAt: context.options.now() } : {};
 	const change = old.state === "waiting" && !isRestored(old) ? unsent(old, "cancelled", "superseded") : due;
 	await write(context, old, { ...change, progress: { cancelRequested: true, superseded: true } });
-}
-
-/** The end of a text whose contact has opted out, or whose time has passed, or will have when the quiet hours end. */
-async function ifInTime(
-	context: QueueContext,
-	text: OpenText,
-	texts: readonly OpenText[],
-): Promise<Change | undefined> {
-	const { options, quiet, contact } = context;
-	const change = whileWaiting(text, options, options.now());
-	const { keepsQuiet } = policies[purposeOf(text)];
-	if (change?.state) return change;
-	const known = await contact.view();
-	const ended = endedBy(text, known);
-	if (ended) return unsent(text, "cancelled", ended);
-	const stopped = endedByOptOut(text, known);
-	if (stopped) return stopped;
-	// In the place of a held text it rings no phone.
-	const isSilent = texts.some(({ id, state }) => state === "held" && id === text.progress.given?.supersedes);
-	if (change || isSilent || keepsQuiet !== "always") return change;
-	// If the time zone cannot be had, the text that is due tells of it.
-	const hours = await quiet.hours(text.agencyId).catch(() => null);
-	const until = quietUntil(options.now(), hours);
-	return until === undefined ? undefined : ifQuiet(text, until, options);
-}
-
-/** The end of a waiting text, without a read: a reply may be one to what the contact wrote after the opt-out. */
-export function endedByOptOut(text: OutboxText, contact: ContactView): Change | undefined {
-	const optOut = contact.isUpToDate && optOutOf(text, contact, undefined);
-	if (!optOut) return undefined;
-	const isEnd = policies[purposeOf(text)].afterOptOut === "never" || optOut.isLater;
-	return isEnd ? { ...unsent(text, "cancelled", "opted_out"), progress: { optOutSid: optOut.messageSid } } : undefined;
 }
 
 /** What the end of a text says of the contact. */

@@ -1,0 +1,96 @@
+/*
+ * What the gate judges by. Plain values and a time: nothing here reads, waits or stores.
+ */
+import type { PartnerConfigurationError } from "messaging-conversations";
+import { freshMs } from "../../shared/freshness.ts";
+import { isSurelyOpen } from "../baseline.ts";
+import type { Rules } from "../decide.ts";
+import type { Match, Reading } from "../match.ts";
+import type { CheckedOptions } from "../options.ts";
+import type { ContactView } from "../policy/contact-view.ts";
+import { quietUntil, type ZonedHours } from "../policy/quiet-hours.ts";
+import type { Change, OpenText, OutboxText } from "../text.ts";
+import type { BeforeSendVerdict } from "../work/hooks.ts";
+import type { Settings } from "../work/settings.ts";
+
+/** What can be found out about a text by a call, the cheapest first. */
+export interface Facts {
+	/** The quiet hours in the agency's time zone; null without any. */
+	hours: ZonedHours | null;
+	/** The wait of a text for which a lookup shows nothing new; null if it shows something. */
+	lookup: (Change & { nextAt: number }) | null;
+	/** What the conversation shows of the text; null if the conversation is unknown or hidden. */
+	reading: { match: Match | null; at: number };
+	/** What `beforeSend` says. */
+	beforeSend: BeforeSendVerdict;
+	/** The agency's settings; null if they cannot be read. */
+	settings: Settings | null;
+}
+
+export type Fact = keyof Facts;
+
+/** What was found out so far. */
+export type Known = { readonly [Each in Fact]?: Facts[Each] };
+
+/** A hook that failed, and the fact that it was asked for. */
+export interface Failed {
+	fact: Fact;
+	error: PartnerConfigurationError;
+}
+
+/** The earlier text that the service holds, or has just held, when its own reading lets a later one go before it. */
+export interface Passing {
+	held: OutboxText;
+	match: Match;
+	/** It has left the service's queue. */
+	isGone: boolean;
+}
+
+export interface Situation {
+	/** The only clock. */
+	now: number;
+	/** The text that is asked about. */
+	text: OutboxText & Partial<Pick<OpenText, "isStopped">>;
+	/** The contact's open texts whose turn has come, in their order, this one among them. */
+	queue: readonly OutboxText[];
+	/** The text of the contact that had its turn right before; undefined if this is the first one. */
+	previousId?: string | undefined;
+	options: Rules & Pick<CheckedOptions, "beforeSend">;
+	contact: ContactView;
+	agency: { isSuspended: boolean; pausedUntil: number };
+	known: Known;
+	failed?: Failed | undefined;
+	/** How old the reading is, by whichever clock says more. */
+	readingAgeMs: number;
+	passing?: Passing | undefined;
+}
+
+/** Whether a fact need not be found out. A reading counts for ten seconds, because somebody may have written since. */
+export function isKnown({ known, failed, readingAgeMs }: Situation, fact: Fact): boolean {
+	if (failed?.fact === fact) return true;
+	return known[fact] !== undefined && (fact !== "reading" || readingAgeMs <= freshMs);
+}
+
+/** Whether the conversation was read, even if that is a while ago: a rule that stops a text may go by it. */
+export function wasRead(situation: Situation): boolean {
+	return situation.known.reading !== undefined;
+}
+
+export function matchIn(situation: Situation): Match | null {
+	return situation.known.reading?.match ?? null;
+}
+
+/** The conversation. Null if it was not read, or is unknown or hidden. */
+export function readingIn(situation: Situation): Reading | null {
+	return matchIn(situation)?.reading ?? null;
+}
+
+/** Whether the window is open for certain, as far as is known. */
+export function isOpen(situation: Situation): boolean {
+	return isSurelyOpen(readingIn(situation), situation.now);
+}
+
+/** When the quiet hours end, if it is within them. */
+export function quietEnd(situation: Situation): number | undefined {
+	return quietUntil(situation.now, situation.known.hours ?? null);
+}

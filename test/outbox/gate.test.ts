@@ -1,0 +1,73 @@
+// The gate itself, with tables of its own, and what every rule of the table owes.
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { gate, type Rule } from "../../src/outbox/gate/gate.ts";
+import type { Situation } from "../../src/outbox/gate/situation.ts";
+import { waiting } from "../../src/outbox/gate/waiting.ts";
+
+const now = Date.parse("2026-01-05T12:00:00Z");
+/** The gate looks at the time and at what is known. Everything else is for the rules. */
+const situation = (more: Partial<Situation> = {}) => ({ now, known: {}, readingAgeMs: 0, ...more }) as Situation;
+const rule = (name: string, more: Partial<Rule> = {}): Rule => ({
+	name,
+	when: `A rule of this test: ${name}`,
+	concerns: () => true,
+	judge: () => undefined,
+	...more,
+});
+
+describe("the gate", () => {
+	test("the first rule with something against the text answers, and says its name", () => {
+		const table = [
+			rule("silent"),
+			rule("of_others", { concerns: () => false, judge: () => ({ do: "send", language: null }) }),
+			rule("waits", { judge: () => ({ do: "wait", until: now + 5_000 }) }),
+			rule("sends", { judge: () => ({ do: "send", language: null }) }),
+		];
+		expect(gate(situation(), table)).toEqual({ do: "wait", until: now + 5_000, because: "waits" });
+		expect(gate(situation(), table.slice(0, 2))).toBeUndefined();
+	});
+
+	test.each([now, now - 1, 0])(
+		"a wait until %s, which does not lie ahead, is one of a second: no table can loop",
+		(until) => {
+			const looping = rule("looping", { judge: () => ({ do: "wait", until }) });
+			expect(gate(situation(), [looping])).toEqual({ do: "wait", until: now + 1_000, because: "looping" });
+		},
+	);
+
+	test("a rule that lacks a fact asks for it, and a rule before it answers without", () => {
+		const needs = rule("needs", { needs: "reading", judge: () => ({ do: "send", language: null }) });
+		expect(gate(situation(), [needs])).toEqual({ do: "need", fact: "reading", because: "needs" });
+		const ends = rule("ends", { judge: () => ({ do: "become", change: { state: "expired" } }) });
+		expect(gate(situation(), [ends, needs])).toMatchObject({ do: "become", because: "ends" });
+	});
+
+	test("a reading that is older than ten seconds is asked for again, and other facts are not", () => {
+		const send = { do: "send", language: null } as const;
+		const table = [rule("hours", { needs: "hours" }), rule("reading", { needs: "reading", judge: () => send })];
+		const known = { hours: null, reading: { match: null, at: now } };
+		expect(gate(situation({ known, readingAgeMs: 10_000 }), table)).toMatchObject(send);
+		expect(gate(situation({ known, readingAgeMs: 10_001 }), table)).toMatchObject({ do: "need", fact: "reading" });
+	});
+});
+
+describe("the table of a text that waits", () => {
+	const names = waiting.map(({ name }) => name);
+
+	test("each rule has a name of its own, and says in a sentence when it holds", () => {
+		expect(new Set(names).size).toBe(names.length);
+		for (const { name, when } of waiting) expect([name, when.length > 20 || name === "send"]).toEqual([name, true]);
+	});
+
+	test("each rule that keeps a text back has a test that begins with its name", () => {
+		const files = ["rules", "clocks"].map((name) => new URL(`./${name}.test.ts`, import.meta.url));
+		const titles = files.map((file) => readFileSync(file, "utf8")).join();
+		expect(names.filter((name) => !titles.includes(`"${name}: `))).toEqual(["send"]);
+	});
+
+	test("what ends a text comes before what makes it wait, and the last rule sends it", () => {
+		expect(names.indexOf("expires_tonight")).toBeLessThan(names.indexOf("suspension"));
+		expect(names.at(-1)).toBe("send");
+	});
+});
