@@ -20,6 +20,8 @@ export interface Situation {
 	next?: (world: World) => unknown;
 	/** The outbox is told of it, and need not look. */
 	isTold?: true;
+	/** The contact's other text that it waits for. */
+	behind?: string;
 	/** It goes before the text that it is said to wait for has ended. */
 	passes?: true;
 	/** No worker runs before that. */
@@ -37,10 +39,11 @@ const hourMs = 60 * minuteMs;
 const nowOf = ({ sandbox }: World): number => sandbox.clock.now().getTime();
 const inHours = (world: World, hours: number): Date => new Date(nowOf(world) + hours * hourMs);
 
-/** Time passes, and a worker comes every ten minutes at the latest. */
+/** Time passes, and a worker comes every ten minutes; if it is longer, in steps that become shorter towards its end. */
 async function goTo({ sandbox, outbox }: World, at: number, isIdle = false): Promise<void> {
 	for (let now = sandbox.clock.now().getTime(); now < at; now = sandbox.clock.now().getTime()) {
-		sandbox.clock.advanceTo(new Date(Math.min(at, now + 10 * minuteMs)));
+		const step = Math.max(10 * minuteMs, Math.ceil((at - now) / 24));
+		sandbox.clock.advanceTo(new Date(Math.min(at, now + step)));
 		if (!isIdle) await outbox.runOnce();
 	}
 }
@@ -170,6 +173,7 @@ export const situations: Situation[] = [
 			await add(world, "earlier");
 			await text(world);
 		},
+		behind: "earlier",
 		next: mend,
 	},
 	{
@@ -201,6 +205,7 @@ export const situations: Situation[] = [
 	},
 	{
 		title: "the service holds it, and it was cancelled too late",
+		options: { ...defaults, onReply: "send" },
 		arrange: async (world) => {
 			await closed(world);
 			await text(world);
@@ -221,6 +226,7 @@ export const situations: Situation[] = [
 	},
 	{
 		title: "the service holds it, and the contact has opted out",
+		options: { ...defaults, onReply: "send" },
 		arrange: async (world) => {
 			await closed(world);
 			await text(world);
@@ -236,6 +242,7 @@ export const situations: Situation[] = [
 			await held(world);
 			await text(world);
 		},
+		behind: "earlier",
 		next: ({ anna }) => anna.accepts(),
 		becomes: ["sent", "delivered"],
 	},
@@ -245,6 +252,7 @@ export const situations: Situation[] = [
 			await held(world);
 			await text(world);
 		},
+		behind: "earlier",
 		next: ({ anna }) => anna.declines(),
 		becomes: ["cancelled"],
 	},
@@ -255,6 +263,7 @@ export const situations: Situation[] = [
 			await text(world, { purpose: "reply" });
 		},
 		next: ({ anna }) => anna.writes("Who is this?"),
+		behind: "earlier",
 		passes: true,
 		becomes: ["sent", "delivered"],
 	},
@@ -284,6 +293,7 @@ export const situations: Situation[] = [
 			await text(world);
 			await minutes(world, 30);
 		},
+		behind: "earlier",
 		next: ({ anna }) => anna.accepts(),
 		becomes: ["sent", "delivered"],
 	},
@@ -330,6 +340,7 @@ export const situations: Situation[] = [
 			await minutes(world, 60);
 			await text(world, { purpose: "marketing" });
 		},
+		behind: "earlier",
 	},
 	{
 		title: "it is a reply to an open window, and an earlier notice sleeps",
@@ -565,9 +576,10 @@ async function expectHealth(world: World): Promise<OutboxHealth> {
 /** Asks what a text waits for, and watches whether it is so. */
 export async function expectKept({ options = defaults, ...situation }: Situation, desk: Desk): Promise<void> {
 	const world = createWorld({ ...options, store: desk.store });
-	const { next, isTold = false, isIdle = false, passes = false, becomes = went } = situation;
+	const { next, isTold = false, isIdle = false, behind = null, passes = false, becomes = went } = situation;
 	await situation.arrange(world);
 	const { state, waitsFor } = await ask(world, desk);
+	if (waitsFor) expect(waitsFor.id).toBe(behind);
 	if (!isIdle) await expectHealth(world);
 	const asked = nowOf(world);
 	const made = requestsOf(world);
@@ -576,10 +588,11 @@ export async function expectKept({ options = defaults, ...situation }: Situation
 		await goTo(world, asked + 60 * hourMs);
 		expect(await world.state("text")).toBe(state);
 		expect(requestsOf(world)).toBe(made);
-	} else if (waitsFor.until && !isTold) {
+	} else if (waitsFor.until && !isTold && !isIdle) {
 		await next?.(world);
 		for (let round = 0; round < 8 && !becomes.includes(await stateOf(world)); round++) await expectSilence(world, desk);
 	} else {
+		if (waitsFor.until) expect(waitsFor.until.getTime()).toBeGreaterThan(asked);
 		const silent = waitsFor.until ? Math.floor((asked + waitsFor.until.getTime()) / 2) : asked + 2 * hourMs;
 		await goTo(world, silent, isIdle);
 		expect(requestsOf(world)).toBe(made);
