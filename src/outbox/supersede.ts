@@ -83,6 +83,12 @@ export function isSuperseded(text: OutboxText, texts: readonly OutboxText[]): bo
 	});
 }
 
+/** Whether a text was enqueued after another one that supersedes the same text, so that the contact gets the newer one alone. */
+export function isLaterInPlace(text: OutboxText, other: OutboxText): boolean {
+	const [place, taken] = [supersededBy(text), supersededBy(other)];
+	return place !== undefined && place.id === taken?.id && text.seq > other.seq;
+}
+
 /** The text at another number of the contact that was superseded too late, so that it may still arrive there. */
 export async function stillArriving(
 	store: Pick<OutboxStore, "find">,

@@ -53,6 +53,72 @@ describe("texts that supersede each other in a circle", () => {
 	});
 });
 
+describe("texts that supersede the same text", () => {
+	test("of two that are enqueued at once, the later one goes out", async () => {
+		const world = createWorld(defaults);
+		await add(world, "at 10");
+		await add(world, "at 14", { supersedes: "at 10" });
+		await add(world, "at 16", { supersedes: "at 10" });
+		await world.pass({ minutes: 5 });
+		expect(world.texts()).toEqual(["at 16"]);
+		expect(await stateOf(world, "at 14")).toEqual(["cancelled", "superseded"]);
+	});
+
+	test.each([
+		["earlier", 2, 1],
+		["later", 1, 2],
+	])("the one that was enqueued last goes out, although it is due %s", async (_, first, second) => {
+		const world = createWorld(defaults);
+		await add(world, "at 10", { notBefore: later(world, 1) });
+		await add(world, "at 14", { supersedes: "at 10", notBefore: later(world, first) });
+		await add(world, "at 16", { supersedes: "at 10", notBefore: later(world, second) });
+		await world.pass({ hours: 3 });
+		expect(world.texts()).toEqual(["at 16"]);
+		expect(await stateOf(world, "at 14")).toEqual(["cancelled", "superseded"]);
+	});
+
+	test("the later one goes out too if the earlier one was sent", async () => {
+		const world = createWorld(defaults);
+		await add(world, "at 10", { notBefore: later(world, 1) });
+		await add(world, "at 14", { supersedes: "at 10" });
+		await world.pass({ minutes: 5 });
+		await add(world, "at 16", { supersedes: "at 10" });
+		await world.pass({ hours: 2 });
+		expect(world.texts()).toEqual(["at 14", "at 16"]);
+	});
+
+	test.each([
+		["names the same text", ["at 10"]],
+		["supersedes one that names the same text", ["at 10", "at 16"]],
+	])("the later one replaces the earlier one that is held, if it %s", async (_, named) => {
+		const world = createWorld(defaults);
+		world.sandbox.clock.advance({ hours: 25 });
+		await add(world, "at 10", { notBefore: later(world, 1) });
+		await add(world, "at 14", { supersedes: "at 10" });
+		await world.pass({ minutes: 1 });
+		expect(await stateOf(world, "at 14")).toEqual(["held", null]);
+		for (const [at, supersedes] of named.entries()) await add(world, `at ${16 + at}`, { supersedes });
+		await world.pass({ minutes: 30 });
+		expect(await stateOf(world, "at 14")).toEqual(["replaced", null]);
+		await add(world, "at 18", { supersedes: "at 10" });
+		await world.pass({ minutes: 30 });
+		world.anna.accepts();
+		await world.pass({ hours: 1 });
+		expect(world.texts()).toEqual(["at 18"]);
+	});
+
+	test("texts to two numbers do not take the place of each other", async () => {
+		const world = createWorld(defaults);
+		const bob = world.agency.contact("+447700900102");
+		bob.writes("Hello");
+		await add(world, "at 10", { notBefore: later(world, 1) });
+		await add(world, "at 14", { supersedes: "at 10" });
+		await add(world, "at 16", { supersedes: "at 10", to: bob.phoneNumber });
+		await world.pass({ minutes: 5 });
+		expect([world.texts(), bob.inbox().map(({ body }) => body)]).toEqual([["at 14"], ["at 16"]]);
+	});
+});
+
 describe("a visit that moves back", () => {
 	test("a text that has ended is not enqueued again: the call says to use an id for each occasion", async () => {
 		const world = createWorld(defaults);

@@ -12,7 +12,7 @@ import { pass, turnOf } from "./pass.ts";
 import { follow } from "./read.ts";
 import { workText } from "./step.ts";
 import { nextWhileSuspended } from "./suspended.ts";
-import { endSuperseded, endUnsent, write } from "./write.ts";
+import { endEarlierMoves, endSuperseded, endUnsent, write } from "./write.ts";
 
 /** When a queue is due next, and what it waits for. Undefined if nothing is left in it. */
 export type Next = NextDue | undefined;
@@ -50,6 +50,8 @@ async function workTexts(context: QueueContext, signal: AbortSignal | undefined)
 	while (!signal?.aborted) {
 		const found = await store.open(lease, lease.isSuspended ? Number.MAX_SAFE_INTEGER : 20, now());
 		const texts = lease.isSuspended ? found : await withHeirs(context, found);
+		const isMove = texts.some((text) => text.progress.given?.supersedes !== undefined);
+		if (isMove && (await endEarlierMoves(context, await allOpen(context, lease)))) continue;
 		const turn = await turnOf(context, texts, last?.id);
 		if (turn.isChanged) continue;
 		const { head } = turn;
@@ -128,20 +130,22 @@ async function nextOf(
 	return (await store.nextOf(recipient, at)) ?? { ...first, at };
 }
 
-/** A text that supersedes one which was to take the place of the held text takes that place itself. */
+/** A text that supersedes one which was to take the place of the held text, or has taken it, takes that place itself. */
 async function withHeirs(
 	{ options: { store } }: QueueContext,
 	texts: readonly OpenText[],
 ): Promise<readonly OpenText[]> {
 	const [held] = texts;
 	if (held?.state !== "held") return texts;
+	const taken = new Set<string>();
+	for await (const { id } of earlierTexts(store, held)) taken.add(id);
 	return Promise.all(
 		texts.map(async (text) => {
 			for await (const { id, state } of earlierTexts(store, text)) {
 				// That one is ended first.
 				if (state === "waiting") break;
-				if (id !== held.id) continue;
-				return { ...text, progress: { ...text.progress, given: { ...text.progress.given, supersedes: id } } };
+				if (id !== held.id && !(taken.has(id) && text.seq > held.seq)) continue;
+				return { ...text, progress: { ...text.progress, given: { ...text.progress.given, supersedes: held.id } } };
 			}
 			return text;
 		}),

@@ -4,7 +4,7 @@
 import { droppedAt, isRestored, unsent } from "../decide.ts";
 import { ends } from "../gate/waiting.ts";
 import { purposeOf } from "../policy/purpose.ts";
-import { hasSuperseded, supersededBy } from "../supersede.ts";
+import { hasSuperseded, isLaterInPlace, supersededBy } from "../supersede.ts";
 import { type Change, type ContactFacts, changed, isUnfinished, type OpenText, type OutboxText } from "../text.ts";
 import { ask } from "./ask.ts";
 import type { QueueContext } from "./context.ts";
@@ -64,6 +64,22 @@ export async function endUnsent(context: QueueContext, texts: readonly OpenText[
 		if (text.state !== "waiting") continue;
 		const { answer } = await ask(context, ends, text, texts);
 		if (answer?.do === "become" && (await write(context, text, answer.change))) isAny = true;
+	}
+	return isAny;
+}
+
+/**
+ * Cancels the texts of a recipient that supersede the same text as a later one. Returns whether there were any.
+ *
+ * @param texts all that are open, because either of the two may not be due yet
+ */
+export async function endEarlierMoves(context: QueueContext, texts: readonly OpenText[]): Promise<boolean> {
+	let isAny = false;
+	for (const text of texts) {
+		// What was restored from a backup may have been sent, which only a read shows.
+		if (text.state !== "waiting" || isRestored(text)) continue;
+		if (!texts.some((other) => isLaterInPlace(other, text))) continue;
+		if (await write(context, text, unsent(text, "cancelled", "superseded"))) isAny = true;
 	}
 	return isAny;
 }
