@@ -10,6 +10,7 @@ import {
 	writeFileSync,
 } from "node:fs";
 import type { Sandbox, SandboxEvent } from "../sandbox/index.ts";
+import { insideOf } from "../sandbox/inside.ts";
 import { codeOf, createLock, InUse } from "./lock.ts";
 import { readTextFile } from "./text.ts";
 
@@ -40,7 +41,7 @@ export function openState(given: string): State {
 	const write = (sandbox: Sandbox): void => {
 		lock.take(); // somebody may have deleted the lock, and started another run
 		try {
-			writeThrough(beside, JSON.stringify(sandbox.snapshot().world));
+			writeThrough(beside, JSON.stringify(insideOf(sandbox).world()));
 			renameSync(beside, file);
 		} catch (error) {
 			rmSync(beside, { force: true });

@@ -7,7 +7,7 @@
 import { observedBy } from "../shared/observer.ts";
 import { withProtocol } from "../shared/protocol.ts";
 import { anything, callable, flag, listOf, optional, rule } from "../shared/validation.ts";
-import { type Archive, archive, type Snapshot, unarchive } from "./archive/archive.ts";
+import { type Archive, archive, type Moment, type Snapshot, unarchive } from "./archive/archive.ts";
 import { openBug, takeBug } from "./archive/bug.ts";
 import type { BugFile } from "./archive/bug-file.ts";
 import { aPhone, bugFrom, eventTypes } from "./archive/bug-schema.ts";
@@ -39,10 +39,10 @@ import { search } from "./world/search.ts";
 import { addAgency, createWorld } from "./world/world.ts";
 
 export type { ObservedPoll, ObservedText } from "../shared/observer.ts";
-export type { Archive, Snapshot } from "./archive/archive.ts";
+export type { Snapshot } from "./archive/archive.ts";
 
 export type { BugOptions } from "./archive/bug.ts";
-export type { BugFile, BugPlace, BugStep, NamedKey } from "./archive/bug-file.ts";
+export type { BugFile, BugPlace } from "./archive/bug-file.ts";
 export type { OperationId } from "./base/contract.ts";
 export type { AgencyControl } from "./controls/agency.ts";
 export type {
@@ -98,7 +98,6 @@ export type {
 } from "./world/event.ts";
 export type { Gone, WantedEvents } from "./world/event-log.ts";
 export type { FaultEffect, FaultKind, FaultOptions } from "./world/fault.ts";
-export type { HistoryRest, HistoryStep, HistoryThread } from "./world/history.ts";
 export type { RecordedRequest, RequestKey, Violation } from "./world/journal.ts";
 export type { Policy } from "./world/policy.ts";
 export type { Found, SearchOptions } from "./world/search.ts";
@@ -116,14 +115,19 @@ const optionsRule = fields<SandboxOptions>({
 	),
 });
 
-const snapshotRule = fields<Snapshot>({
+const snapshotRule = fields<Moment>({
 	world: optional(anything), // archiveFrom looks at it
-	journal: fields<Snapshot["journal"]>({
+	journal: fields<Moment["journal"]>({
 		entries: listOf(anything),
 		violations: listOf(anything),
 		replaced: listOf(anything),
 	}),
 });
+function assertMoment(snapshot: Snapshot): asserts snapshot is Moment {
+	assertValid("restore", snapshot, snapshotRule);
+	archiveFrom(snapshot.world);
+}
+
 const eventsRule = fields<WantedEvents>({
 	after: optional(wholeFrom(0)),
 	before: optional(wholeFrom(0)),
@@ -148,7 +152,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 }
 
 /** `moment` is what it becomes at once: a moment of another one. */
-function create(options: SandboxOptions, moment?: Snapshot): Sandbox {
+function create(options: SandboxOptions, moment?: Moment): Sandbox {
 	assertValid("createSandbox", options, optionsRule);
 	const bug = options.from === undefined ? undefined : bugFrom(options.from);
 	for (const field of ["now", "scenario"] as const)
@@ -178,7 +182,7 @@ function create(options: SandboxOptions, moment?: Snapshot): Sandbox {
 	const fetch = observedBy(createFetch(baseUrl, answer), observed.observer);
 	// Beside the snapshots, because the numbers of events mean nothing to another sandbox.
 	const lastEventIds = new WeakMap<Snapshot, number>();
-	const goBack = (snapshot: Snapshot): void => {
+	const goBack = (snapshot: Moment): void => {
 		const restored = structuredClone(snapshot.journal);
 		become(snapshot.world);
 		journal.load(restored);
@@ -231,8 +235,8 @@ function create(options: SandboxOptions, moment?: Snapshot): Sandbox {
 			return snapshot;
 		},
 		restore(snapshot) {
-			assertValid("restore", snapshot, snapshotRule);
-			goBack({ ...snapshot, world: archiveFrom(snapshot.world) });
+			assertMoment(snapshot);
+			goBack(snapshot);
 			events.add({ type: "sandbox.restored", lastEventId: lastEventIds.get(snapshot) ?? 0 });
 		},
 		history: {
@@ -286,6 +290,7 @@ function create(options: SandboxOptions, moment?: Snapshot): Sandbox {
 		answer,
 		isAuthorized: (authorization) => keyFrom(world, authorization) !== undefined,
 		observe: observed.report,
+		world: () => archive(world),
 		get opened() {
 			return opened;
 		},

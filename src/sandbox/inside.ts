@@ -1,4 +1,5 @@
 import { protocol } from "../shared/protocol.ts";
+import type { Archive } from "./archive/archive.ts";
 import type { BugFile } from "./archive/bug-file.ts";
 import type { Call, Reply } from "./base/call.ts";
 import type { ObservedReport } from "./controls/observed.ts";
@@ -7,6 +8,8 @@ import type { ObservedReport } from "./controls/observed.ts";
  * What the server, the controls over HTTP and the command use of a sandbox, and nobody else. A test has `fetch`, which answers as
  * the service does.
  */
+
+export type { Archive } from "./archive/archive.ts";
 
 /** What the page says of a bug file: when it was taken, what is in it, and where to look. */
 export type OpenedBug = Pick<BugFile, "takenAt" | "content" | "place">;
@@ -19,6 +22,8 @@ export interface Inside {
 	isAuthorized(authorization: string | undefined): boolean;
 	/** Takes in what another process reports of its outboxes and feeds. Throws a TypeError that names the field. */
 	observe(report: ObservedReport): void;
+	/** Everything that exists, with the keys, for `restore`. */
+	world(): Archive;
 	/** The bug file that it has opened; null if it has none, or was reset since. */
 	readonly opened: OpenedBug | null;
 }

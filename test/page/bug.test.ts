@@ -169,10 +169,10 @@ test("a file that is none says so, and what is in one is shown as text", async (
 	await load({ ...bug, events: [{ id: 1, type: "request" }] });
 	await shows(page.getByRole("dialog"), "bug: events[0]");
 	expect(sandbox.agency().conversations()).toEqual([]);
-	const [agency] = bug.world.agencies;
 	const markup = "<img src=x onerror=alert(1)>";
-	const threads = agency?.threads.map((thread) => ({ ...thread, name: markup }));
-	await load({ ...bug, world: { ...bug.world, agencies: [{ ...agency, threads }] } });
+	const spoilt = JSON.parse(JSON.stringify(bug));
+	for (const thread of spoilt.world.agencies[0].threads) thread.name = markup;
+	await load(spoilt);
 	await page.getByRole("dialog").getByRole("button", { name: "Close", exact: true }).click();
 	await page.getByRole("button", { name: markup }).waitFor();
 	expect(await page.locator("img").count()).toBe(0);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createSandbox } from "../../src/sandbox/index.ts";
+import { insideOf } from "../../src/sandbox/inside.ts";
 import { eventually } from "../eventually.ts";
 import { ANNA, call, get, list, me, send, throughEachEntryPoint } from "./entry-points.ts";
 
@@ -47,7 +48,7 @@ throughEachEntryPoint((open) => {
 			box.agency.contact(ANNA).writes("Is it free?");
 			box.sandbox.during({ operation: "messages.send" }, goBack);
 			await expect(send(box, { to: ANNA, body: "It is!" })).rejects.toThrow();
-			expect(box.sandbox.snapshot().world.operations).toEqual([]);
+			expect(insideOf(box.sandbox).world().operations).toEqual([]);
 			expect((await list(box)).ok().conversations).toEqual([]);
 		}
 	});

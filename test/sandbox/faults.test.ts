@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { insideOf } from "../../src/sandbox/inside.ts";
 import { eventually } from "../eventually.ts";
 import { faultsOf } from "./contract.ts";
 import {
@@ -271,7 +272,7 @@ throughEachEntryPoint((open, entryPoint) => {
 				const last = box.sandbox.events().at(-1)?.id ?? 0;
 				await late;
 				expect(box.sandbox.events({ after: last })).toEqual([]);
-				expect(box.sandbox.snapshot().world.operations).toEqual([]);
+				expect(insideOf(box.sandbox).world().operations).toEqual([]);
 				// A bug file brings a key of its own.
 				expect(await listed({ ...box, key: box.sandbox.connection.apiKey })).toEqual(anew === "reset" ? [] : [ANNA]);
 			});

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
+import { insideOf } from "../../src/sandbox/inside.ts";
 import { serve } from "../../src/sandbox/server.ts";
 
 const anna = "+447700900101";
@@ -20,7 +21,7 @@ const newest = (sandbox: Sandbox): number => sandbox.events({ limit: 1 })[0]?.id
 
 /** What exists, but for the number of requests: a read changes nothing. */
 const stateOf = (sandbox: Sandbox) => {
-	const { counters, ...rest } = sandbox.snapshot().world;
+	const { counters, ...rest } = insideOf(sandbox).world();
 	const agencies = rest.agencies.map(({ threads, ...agency }) => ({
 		...agency,
 		threads: [...threads].sort((a, b) => a.serial - b.serial),

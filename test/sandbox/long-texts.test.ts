@@ -30,7 +30,8 @@ test.for(texts)("a bug file of a path, a query, a name and a text of nothing but
 	agency.contact(number).writes(body);
 	for (const keepContent of [false, true]) {
 		const bug = sandbox.bug({ keepContent });
-		const kept = bug.world.agencies[0]?.threads[0]?.messages[0]?.body;
+		const [message] = createSandbox({ from: bug }).agency().contacts()[0]?.state().messages ?? [];
+		const kept = message?.body;
 		expect([kept === body, kept?.length]).toEqual([keepContent, body.length]);
 		expect(bug.requests).toHaveLength(3);
 	}

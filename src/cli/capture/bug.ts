@@ -1,5 +1,6 @@
 import type { ConversationDetail, InteractiveContent, Message } from "messaging-conversations";
-import { type Archive, type BugFile, createSandbox } from "../../sandbox/index.ts";
+import { type BugFile, createSandbox } from "../../sandbox/index.ts";
+import { type Archive, insideOf } from "../../sandbox/inside.ts";
 
 /*
  * A live conversation as a bug file. What is copied is listed here, field by field: directions, states, statuses, and
@@ -37,8 +38,7 @@ export function bugOf(captured: Captured): BugFile {
 	const { phoneNumber } = captured;
 	const sandbox = createSandbox({ now: new Date(anchor) });
 	try {
-		const empty = sandbox.snapshot();
-		sandbox.restore({ ...empty, world: archiveOf(captured, empty.world) });
+		sandbox.restore({ ...sandbox.snapshot(), world: archiveOf(captured, insideOf(sandbox).world()) });
 	} catch (error) {
 		if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
 		// The name of the field alone, if it has one.

@@ -21,8 +21,8 @@ export type ArchivedAgency = AgencyRecord & {
 };
 
 /**
- * Everything that exists in a sandbox, as plain data that JSON can carry: a part of each {@link Snapshot} and, without the
- * secrets of keys, of each {@link BugFile}. Derived parts are left out.
+ * Everything that exists in a sandbox, as plain data that JSON can carry: a part of each snapshot, of the file of `--state` and,
+ * without the secrets of keys, of each bug file. Derived parts are left out.
  */
 export interface Archive {
 	/** Name of the format. */
@@ -45,11 +45,20 @@ export interface Archive {
 	readonly faults: readonly Fault[];
 }
 
-/** A moment of a sandbox, to go back to, with what was asked of it until then. */
+/**
+ * A moment of a sandbox, to go back to with `restore`, with what was asked of it until then. It is plain data. What is in its parts
+ * is the sandbox's own: controls such as `agency().conversations()` tell what exists.
+ */
 export interface Snapshot {
 	/** Everything that existed. */
-	readonly world: Archive;
+	readonly world: object;
 	/** The requests so far, and the violations. */
+	readonly journal: object;
+}
+
+/** A snapshot with its parts. */
+export interface Moment extends Snapshot {
+	readonly world: Archive;
 	readonly journal: JournalDump;
 }
 

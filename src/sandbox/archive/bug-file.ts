@@ -60,11 +60,8 @@ export interface BugFile {
 	readonly policy: Policy;
 	/** The variation of the sandbox; null without one. */
 	readonly variation: string | null;
-	/** Everything that existed, with keys by name. */
-	readonly world: Omit<Archive, "keys"> & {
-		/** The keys by name, revoked ones too. */
-		readonly keys: readonly NamedKey[];
-	};
+	/** Everything that existed, with keys by name. What is in it is the sandbox's own. */
+	readonly world: object;
 	/** What happened, the oldest first. What came from a caller is marked in explanations, by U+E000 and U+E001. */
 	readonly events: readonly SandboxEvent[];
 	/** How much of the oldest was forgotten already. */
@@ -74,10 +71,20 @@ export interface BugFile {
 	/** What `violations()` gives. */
 	readonly violations: readonly Violation[];
 	/** Held texts that another send replaced, for `check()`. */
-	readonly replaced: readonly ReplacedText[];
+	readonly replaced: readonly object[];
 	/**
 	 * How everything was before: up to 2,000 of the newest steps and some 16 MiB, the oldest first. Left out if no history was
 	 * recorded. Whoever opens the file can go back to them.
 	 */
+	readonly past?: readonly object[] | undefined;
+}
+
+/** A bug file with its parts. */
+export interface WholeBug extends BugFile {
+	readonly world: Omit<Archive, "keys"> & {
+		/** The keys by name, revoked ones too. */
+		readonly keys: readonly NamedKey[];
+	};
+	readonly replaced: readonly ReplacedText[];
 	readonly past?: readonly BugStep[] | undefined;
 }

@@ -23,7 +23,7 @@ import type { ReplacedText, RequestKey, Violation } from "../world/journal.ts";
 import { policyFrom } from "../world/policy.ts";
 import { aiReasons, keyStates, scopes } from "../world/world.ts";
 import { withSecrets } from "./bug.ts";
-import type { BugFile, BugPlace, BugStep, NamedKey } from "./bug-file.ts";
+import type { BugPlace, BugStep, NamedKey, WholeBug } from "./bug-file.ts";
 import { assertFormat, bugFormat } from "./format.ts";
 import { agencyRule, archiveFrom, countersRule, integrationRule, operationRule, threadRule } from "./schema.ts";
 
@@ -239,7 +239,7 @@ const step = fields<BugStep>({
 	operations: listOf(pair(aString, orNull(operationRule))),
 });
 
-const schema = fields<BugFile>({
+const schema = fields<WholeBug>({
 	format: oneOf(bugFormat.format),
 	version: rule((version) => version === bugFormat.version, `must be ${bugFormat.version}`),
 	takenAt: anInstant,
@@ -265,7 +265,7 @@ const schema = fields<BugFile>({
 });
 
 /** A bug file, parsed or as text, with each part checked. Throws a TypeError that names the field. */
-export function bugFrom(given: unknown): BugFile {
+export function bugFrom(given: unknown): WholeBug {
 	if (typeof given === "string" && given.length > longestBug)
 		throw new TypeError("bug: the file is too long. A bug file has at most 100 MB.");
 	const value: unknown = typeof given === "string" ? parsed(given) : given;
@@ -273,10 +273,10 @@ export function bugFrom(given: unknown): BugFile {
 	return value;
 }
 
-function assertBug(value: unknown): asserts value is BugFile {
+function assertBug(value: unknown): asserts value is WholeBug {
 	assertFormat(value, bugFormat, "bug: this file", "bug: this is not a bug file.");
 	assertValid("bug", value, schema);
-	const { world, policy, events, past = [] } = value as BugFile;
+	const { world, policy, events, past = [] } = value as WholeBug;
 	policyFrom(policy);
 	assertValid("bug: world.keys", world.keys, keysRule);
 	archiveFrom(withSecrets(world));

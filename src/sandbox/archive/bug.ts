@@ -9,7 +9,7 @@ import { iso } from "../world/instant.ts";
 import type { Entry, RequestKey } from "../world/journal.ts";
 import { addKey, apiKeyOf, defaultIds, type Key, type World } from "../world/world.ts";
 import { type Archive, archive, unarchive } from "./archive.ts";
-import type { BugFile, BugStep, NamedKey } from "./bug-file.ts";
+import type { BugStep, NamedKey, WholeBug } from "./bug-file.ts";
 import { bugFormat } from "./format.ts";
 import { redacted } from "./redact.ts";
 
@@ -35,7 +35,7 @@ const optionsRule = fields<BugOptions>({
 });
 
 /** The bug file of a world as it is. */
-export function takeBug(world: World, options: BugOptions = {}): BugFile {
+export function takeBug(world: World, options: BugOptions = {}): WholeBug {
 	assertValid("bug", options, optionsRule);
 	const { keepContent = false, contact = null, agencyId = null, request = null } = options;
 	if (agencyId !== null && !world.agencies.has(agencyId))
@@ -49,7 +49,7 @@ export function takeBug(world: World, options: BugOptions = {}): BugFile {
 		({ rest, ...step }): BugStep => ({ ...step, rest: rest && { ...rest, keys: rest.keys.map(named.key) } }),
 	);
 	const { entries, violations, replaced } = world.journal.dump();
-	const bug: BugFile = {
+	const bug: WholeBug = {
 		...bugFormat,
 		takenAt: iso(Date.now()),
 		content: "kept",
@@ -71,7 +71,7 @@ export function takeBug(world: World, options: BugOptions = {}): BugFile {
 const longestWritten = 90_000_000;
 
 /** The same file, without its oldest events if it were too long to be opened again. `gone` says how many. */
-function readable(bug: BugFile): BugFile {
+function readable(bug: WholeBug): WholeBug {
 	const sizes = bug.events.map(bytesOf);
 	let tooMany = bytesOf({ ...bug, events: [] }) + sizes.reduce((a, b) => a + b + 1, 0) - longestWritten;
 	if (tooMany <= 0) return bug;
@@ -140,7 +140,7 @@ function withoutKeyWords(text: string): string {
 }
 
 /** Removes keys from wherever a caller has put them: a path, a header, a text. */
-function withoutKeys(keys: readonly Key[], bug: BugFile): BugFile {
+function withoutKeys(keys: readonly Key[], bug: WholeBug): WholeBug {
 	let text = withoutKeyWords(JSON.stringify(bug));
 	for (const key of new Map(keys.map((each) => [each.secret, each])).values()) {
 		for (const secret of [key.secret, btoa(apiKeyOf(key)).replace(/=+$/, "")])
@@ -150,7 +150,7 @@ function withoutKeys(keys: readonly Key[], bug: BugFile): BugFile {
 }
 
 /** Makes a world what a valid bug file holds. */
-export function openBug(world: World, bug: BugFile): void {
+export function openBug(world: World, bug: WholeBug): void {
 	const { world: held, events, gone, policy, variation, ...rest } = structuredClone(bug);
 	const { requests, violations, replaced, past } = rest;
 	unarchive(world, withSecrets(held));
@@ -180,7 +180,7 @@ const stepFrom = ({ rest, ...step }: BugStep): HistoryStep => ({
 });
 
 /** The archive in a bug file, with a secret of its own for each key. */
-export const withSecrets = ({ keys, ...rest }: BugFile["world"]): Archive => ({
+export const withSecrets = ({ keys, ...rest }: WholeBug["world"]): Archive => ({
 	...rest,
 	keys: keys.map(withSecret),
 });

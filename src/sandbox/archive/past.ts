@@ -1,11 +1,11 @@
 import type { ReplacedText } from "../world/journal.ts";
 import type { World } from "../world/world.ts";
-import type { Archive, Snapshot } from "./archive.ts";
+import type { Archive, Moment } from "./archive.ts";
 import { worldFormat } from "./format.ts";
 import { archiveFrom } from "./schema.ts";
 
 /** The world and its journal as they were right after an event. The world is shared with the history: copy it. */
-export function pastOf(world: World, eventId: number): Snapshot {
+export function pastOf(world: World, eventId: number): Moment {
 	const { threads, agencies, ...rest } = world.history.at(eventId);
 	const found: Archive = {
 		...worldFormat,

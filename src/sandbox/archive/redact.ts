@@ -7,7 +7,7 @@ import type { Fault } from "../world/fault.ts";
 import type { ReplacedText, Violation } from "../world/journal.ts";
 import type { Held, Integration, MessageExtras, Operation, StoredMessage, Thread } from "../world/world.ts";
 import type { Archive, ArchivedAgency } from "./archive.ts";
-import type { BugFile, BugStep } from "./bug-file.ts";
+import type { BugStep, WholeBug } from "./bug-file.ts";
 import {
 	codes,
 	contentType,
@@ -65,7 +65,7 @@ interface Context {
 	readonly phone: string;
 }
 
-export function redacted(bug: BugFile): BugFile {
+export function redacted(bug: WholeBug): WholeBug {
 	const names = createPseudonyms(JSON.stringify(bug));
 	const { world } = bug;
 	const agencyIds = new Set(world.agencies.map(({ id }) => id));
