@@ -114,7 +114,7 @@ interface Answer {
 
 /** How a conversation is read. */
 interface Reads<Answered extends Answer> {
-	/** Reads it. The second time something else in the URL is asked for. Undefined if the service has no such conversation. */
+	/** Reads it. The second time something else in the URL is asked for. Undefined after a 404. */
 	read: (isAgain: boolean) => Promise<Answered | undefined>;
 	/** Looks it up, by a POST. */
 	lookUp: () => Promise<Summary | null | undefined>;
@@ -149,9 +149,13 @@ export async function readFresh<Answered extends Answer>(
 	};
 	const first = await read(false);
 	if (first && !isStale(first)) return accept(first);
-	// One that was there may be hidden now. Nothing is known of others.
-	if (!first && !before) return undefined;
-	const second = first && (await read(true));
+	// A 404 may be a copy too, or come from something in front of the service. A lookup, which no cache answers, says what is true.
+	const isThere = first !== undefined || Boolean(await lookUp());
+	if (!isThere) {
+		if (before) answers.known.remove(name, before);
+		return undefined;
+	}
+	const second = await read(true);
 	if (second && !isStale(second)) return accept(second);
 	const found = await lookUp();
 	// The lookup may have shown that the ids of answers say nothing.

@@ -223,6 +223,35 @@ describe("nobody is texted after STOP because of a copy from before it", () => {
 		},
 	);
 
+	test.each([
+		["Age", true],
+		["Age", false],
+		["the correlation id", true],
+		["nothing", true],
+		["nothing", false],
+	] as [Tells, boolean][])(
+		"a 404 that is kept makes nobody a new contact: it tells %s, and the cache heeds the query: %s",
+		async (tells, heedsQuery) => {
+			const world = createCached();
+			const { anna, cache, outbox, pass, texts, advance } = world;
+			Object.assign(cache, { tells, heedsQuery });
+			await add(world, "first", { whenClosed: "skip" });
+			await pass(minute); // the cache keeps the 404
+			expect(await outbox.status("first")).toMatchObject({ state: "expired", reason: "window_closed" });
+			cache.isKeeping = false;
+			advance(30 * minute);
+			anna.writes("STOP");
+			advance(30 * minute);
+			for (const purpose of ["notice", "marketing"] as const) await add(world, purpose, { purpose });
+			cache.replays = 2;
+			await pass(10 * minute);
+			expect(cache.replays).toBeLessThan(2);
+			for (const id of ["notice", "marketing"])
+				expect(await outbox.status(id)).toMatchObject({ state: "cancelled", reason: "opted_out" });
+			expect(texts()).toEqual([]);
+		},
+	);
+
 	test("a copy of a 404 doesn't make somebody a new contact who was read before", async () => {
 		const world = createCached();
 		const { anna, cache, kept, outbox, pass, texts, advance, read } = world;

@@ -875,7 +875,7 @@ describe("faults of the machine and of the service", () => {
 		const late: string[] = [];
 		const fetch: typeof globalThis.fetch = async (url, init) => {
 			if (stop.signal.aborted) late.push(`${init?.method}`);
-			if (init?.method !== "POST") return sandbox.fetch(url, init);
+			if (init?.method !== "POST" || !String(url).endsWith("/messages")) return sandbox.fetch(url, init);
 			stop.abort();
 			return new Response(JSON.stringify({ _tag: "PartnerBadRequest", message: "no" }), { status: 400 });
 		};
