@@ -221,7 +221,7 @@ test("row PartnerTimeoutError: an attempt that takes too long is retried", async
 		expect(error).toBeInstanceOf(PartnerTimeoutError);
 		expect(error).toMatchObject({ operation: "me.get", attempts: 4, retryable: true });
 		const service = await scripted(inTurn(slow, { json: me }));
-		await expect(clientOf(service, { timeoutMs: 200 }).me.get()).resolves.toEqual(me);
+		await expect(clientOf(service, { timeoutMs: 1_000 }).me.get()).resolves.toEqual(me);
 	}
 });
 
@@ -232,7 +232,8 @@ test("row PartnerTimeoutError: a fetch that does not listen to its signal is lef
 });
 
 test("row PartnerTimeoutError: the deadline inside an attempt, with the last error as its cause", async () => {
-	const { error } = await failureOf("conversations.list", inTurn(refusal(503, "Busy."), "hang"), { deadline: 500 });
+	const script = inTurn(refusal(503, "Busy."), "hang");
+	const { error } = await failureOf("conversations.list", script, { deadline: 3_000 });
 	expect(error).toBeInstanceOf(PartnerTimeoutError);
 	expect(error).toMatchObject({ attempts: 2, retryable: true });
 	expect(error.cause).toBeInstanceOf(PartnerInternalError);

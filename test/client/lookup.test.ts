@@ -281,10 +281,10 @@ test("a deadline given to a lookup is that of the whole of it", async () => {
 
 test("a lookup without a deadline of its own gives each of its requests the client's", async () => {
 	const service = await scripted(async (seen) => {
-		await pause(60);
+		await pause(300);
 		return { json: lookupAnswer(seen.body) };
 	});
-	const { conversations } = clientOf(service, { deadline: 400 }).agency(agencyId);
+	const { conversations } = clientOf(service, { deadline: 2_500 }).agency(agencyId);
 	await conversations.lookup(numbers(1000), { concurrency: 1 });
 	expect(service.requests).toHaveLength(10);
 });

@@ -1,9 +1,10 @@
-import { createClient, type Fetch, type OutgoingMessage } from "messaging-conversations";
+import { createClient, type Fetch, type OutgoingMessage, type PartnerError } from "messaging-conversations";
 import { expect, test } from "vitest";
 import { clientOf, failure, jsonResponse, wrong } from "../calls.ts";
 import { agencyId, apiKey, operationId, phone, sentNow, sentQueued, spelledPhone, text } from "../canned.ts";
 import { eventually } from "../eventually.ts";
-import { inTurn, refusal, type Scripted, type Seen, scripted } from "../scripted.ts";
+import { jumpingTimers } from "../jumping-timers.ts";
+import { inTurn, refusal, type Script, type Scripted, type Seen, scripted } from "../scripted.ts";
 
 const sender = "0b5a3d9e-0000-4000-8000-000000000000";
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -414,12 +415,24 @@ test.for([
 	["302", [{ status: 302 }]],
 	["500", [refusal(500)]],
 	["reset", ["reset"]],
-	["time-out", ["hang"]],
 	["unreadable", [{ text: "<html>" }]],
 	["broken", [{ json: { success: true } }]],
 ] as const)("operationId stands on the error of a send: %s", async ([, answers]) => {
-	const service = await scripted(inTurn(...answers));
-	const { send } = clientOf(service, { timeoutMs: 40 }).agency(agencyId).messages;
+	await hasIdOnError(inTurn(...answers));
+});
+
+test("operationId stands on the error of a send: time-out", async () => {
+	const jump = jumpingTimers();
+	const error = await hasIdOnError(() => {
+		setImmediate(() => jump(30_000));
+		return "hang";
+	});
+	expect(error).toMatchObject({ _tag: "PartnerTimeoutError", outcome: "unknown", attempts: 4 });
+});
+
+async function hasIdOnError(script: Script): Promise<PartnerError> {
+	const service = await scripted(script);
+	const { send } = clientOf(service, { deadline: 600_000 }).agency(agencyId).messages;
 	const chosen = await failure(() => send({ to: phone, body: text, operationId }));
 	expect(chosen.operationId).toBe(operationId);
 	expect(chosen.outcome).toMatch(/^(not_sent|unknown|sent)$/);
@@ -427,7 +440,8 @@ test.for([
 	const made = await failure(() => send({ to: phone, body: text }));
 	expect(made.operationId).toMatch(uuid);
 	expect(new Set(service.requests.map(idOf))).toEqual(new Set([made.operationId]));
-});
+	return made;
+}
 
 test("operationId is on an error before any request, and is the one to send with", async () => {
 	const service = await scripted(inTurn({ json: sentNow }));

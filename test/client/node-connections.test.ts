@@ -52,10 +52,12 @@ test.each([
 	["stay silent", (): void => {}],
 ] as const)("one request finds out that 12 idle connections %s, and the next is on a fresh one", async (_, fail) => {
 	const service = await failingOver(fail);
-	const client = clientAt(service.url, { transport: nodeTransport(), timeoutMs: 300 });
+	const client = clientAt(service.url, { transport: nodeTransport() });
 	await Promise.all(Array.from({ length: 12 }, () => client.me.get()));
 	service.failover();
-	const { attempts } = (await client.agency(agencyId).messages.send({ to: phone, body: "Hi" }).withResponse()).response;
+	const { messages } = client.agency(agencyId);
+	const { response } = await messages.send({ to: phone, body: "Hi" }, { timeoutMs: 1_500 }).withResponse();
+	const { attempts } = response;
 	expect([attempts, service.requests()]).toEqual([2, 2]);
 });
 

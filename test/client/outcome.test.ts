@@ -3,6 +3,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { callOf, clientOf, failure, failureOf, fetchFault, fetchInTurn, jsonResponse, sixCalls } from "../calls.ts";
 import { agencyId, apiKey, operationId, phone, sentNow, text } from "../canned.ts";
 import { eventually } from "../eventually.ts";
+import { jumpingTimers } from "../jumping-timers.ts";
 import { inTurn, refusal, scripted } from "../scripted.ts";
 
 afterEach(() => void vi.useRealTimers());
@@ -96,8 +97,13 @@ test.for(outcomes)("outcome of a send: %s → %s, %s", async ([, tag, outcome, e
 });
 
 test("outcome of a send: a time-out is unknown, and stays so after a refusal", async () => {
-	const service = await scripted(inTurn("hang", refusal(400)));
-	const error = await failure(() => callOf("messages.send").run(clientOf(service, { timeoutMs: 250 })));
+	const jump = jumpingTimers();
+	const service = await scripted((_, index) => {
+		if (index > 0) return refusal(400);
+		setImmediate(() => jump(30_000));
+		return "hang";
+	});
+	const error = await failure(() => callOf("messages.send").run(clientOf(service)));
 	expect(error).toMatchObject({ _tag: "PartnerBadRequest", outcome: "unknown", attempts: 2 });
 });
 

@@ -4,6 +4,7 @@ import { expect, test, vi } from "vitest";
 import { clientOf, failure, jsonResponse, quick, recordingFetch, wrong } from "../calls.ts";
 import { agencyId, apiKey, conversationPage, phone, text } from "../canned.ts";
 import { eventually } from "../eventually.ts";
+import { jumpingTimers } from "../jumping-timers.ts";
 import { expectRefusal } from "../refusals.ts";
 import { type Answer, inTurn, refusal, scripted } from "../scripted.ts";
 
@@ -306,9 +307,13 @@ test("a redirect is not followed", async () => {
 });
 
 test("timeoutMs and a signal end it", async () => {
-	const service = await scripted(inTurn("hang"));
+	const jump = jumpingTimers();
+	const service = await scripted((_, index) => {
+		if (index === 0) setImmediate(() => jump(20_000));
+		return "hang";
+	});
 	const client = clientOf(service);
-	const slow = await failure(() => client.request({ method: "POST", path: "/tags" }, { timeoutMs: 300 }));
+	const slow = await failure(() => client.request({ method: "POST", path: "/tags" }, { timeoutMs: 20_000 }));
 	expect(slow).toMatchObject({ _tag: "PartnerTimeoutError", attempts: 1, outcome: "unknown" });
 	const controller = new AbortController();
 	const flying = failure(() => client.request({ method: "PUT", path: "/tags" }, { signal: controller.signal }));
