@@ -61,6 +61,8 @@ test.concurrent("held and declined is dropped, what waited is cancelled, and wha
 	await reaches("1", "dropped");
 	await reaches("2", "cancelled");
 	// Time has to pass for the service too: within the difference of the clocks nobody can tell which came first, and the No counts.
+	await enqueue("at the same time");
+	await reaches("at the same time", "cancelled");
 	sandbox.clock.advance({ minutes: 2 });
 	await enqueue("3");
 	await reaches("3", "sent");
