@@ -250,6 +250,43 @@ describe("a text waits", () => {
 		expect([world.texts().sort(), ben.inbox().map(({ body }) => body)]).toEqual([["first", "second"], ["to ben"]]);
 	});
 
+	test("pause: a text whose worker has just begun, when another one meets a 429, makes no request", async () => {
+		const ben = "+447700900102";
+		let [leased, paused] = [() => {}, () => {}];
+		const isLeased = new Promise<void>((resolve) => {
+			leased = resolve;
+		});
+		const isPaused = new Promise<void>((resolve) => {
+			paused = resolve;
+		});
+		const world: World = createWorld({
+			...defaults,
+			onPaused: () => paused(),
+			async beforeSend({ id }) {
+				if (id !== "first") return "send" as const;
+				await add(world, "to ben", { to: ben });
+				await isLeased;
+				return "send" as const;
+			},
+		});
+		const { claim } = world.store;
+		world.store.claim = async (how) => {
+			const leases = await claim(how);
+			if (leases.some(({ to }) => to === ben)) {
+				leased();
+				await isPaused;
+			}
+			return leases;
+		};
+		world.sandbox.faults.add({ operation: "messages.send", effect: { status: 429, retryAfter: 600 } });
+		await add(world, "first");
+		await world.outbox.runOnce();
+		expect(world.sandbox.requests().map(({ operation }) => operation)).toEqual(["conversations.get", "messages.send"]);
+		world.store.claim = claim;
+		await world.pass({ minutes: 15 });
+		expect([await world.state("first"), await world.state("to ben")]).toEqual(["sent", "held"]);
+	});
+
 	test("pause: an agency whose link has ended waits, and another agency does not", async () => {
 		const world = createWorld(defaults);
 		const { sandbox, agency, outbox } = world;

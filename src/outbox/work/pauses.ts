@@ -85,8 +85,8 @@ export interface Pauses {
 	allowed: (agencyId: string) => void;
 	/** Takes in a pause whose end in the store is over, for one queue to try. Whatever this process knows of other pauses is older. */
 	resumed: (pause: StoredPause) => void;
-	/** Takes in that the store knows no pause of these agencies, nor of everybody. */
-	ended: (agencyIds: Iterable<string>) => void;
+	/** Takes in that the store knew no pause of these agencies, nor of everybody, when it was asked, by `performance.now()`. */
+	ended: (agencyIds: Iterable<string>, askedAt: number) => void;
 	/** Ends all pauses, because the clock they were measured by was set back. */
 	forget: () => void;
 }
@@ -101,6 +101,8 @@ interface Scope {
 	failing: Map<string, number>;
 	/** Whether it is in the store. */
 	isStored: boolean;
+	/** Since when it is, by `performance.now()`. */
+	storedAt: number;
 }
 
 const longestPauseMs = 60_000;
@@ -131,6 +133,7 @@ export function createPauses(
 			reported: new Set<string>(),
 			failing: new Map(),
 			isStored: false,
+			storedAt: 0,
 		};
 		scopes.set(name, scope);
 		return scope;
@@ -142,8 +145,10 @@ export function createPauses(
 	const keep = async (name: string, scope: Scope, cause: PauseReason): Promise<void> => {
 		const [operation = "", agencyId = ""] = name.split(" ");
 		scope.isStored = true;
+		scope.storedAt = Number.POSITIVE_INFINITY;
 		const { until, times: failures } = scope;
 		await store.pause({ agencyId, until, failures, reason: operation, cause, since: now() });
+		scope.storedAt = performance.now();
 	};
 	/** Whether a refusal was reported since `me.get` last answered. */
 	let isUnansweredTold = false;
@@ -285,11 +290,12 @@ export function createPauses(
 			scope.times = Math.max(scope.times, failures);
 			scope.isStored = true;
 		},
-		ended(agencyIds) {
+		ended(agencyIds, askedAt) {
 			for (const agencyId of ["", ...agencyIds])
 				for (const each of pausing) {
 					const scope = scopes.get(nameOf(each, agencyId));
-					if (scope?.isStored && scope.until > now()) scopes.delete(nameOf(each, agencyId));
+					// One that began since is not in the answer.
+					if (scope?.isStored && scope.storedAt < askedAt && scope.until > now()) scopes.delete(nameOf(each, agencyId));
 				}
 		},
 		forget: () => scopes.clear(),

@@ -178,9 +178,14 @@ export function createLoop({ store, step, now, concurrency, leaseMs, awaken, sus
 				const isKnown = last && isRecent(last.at) && last.without === without.join();
 				if (limit < 1 || (isKnown && leavesNew)) return;
 				if (!leavesNew) adoptedAt = performance.now();
+				const askedAt = performance.now();
 				const leases = await store.claim({ now: at, limit, each, leaseMs, isReading, without, leavesNew });
 				if (leases.length === 0) nothing.set(what, { without: without.join(), at: performance.now() });
-				else pauses.ended(leases.map(({ agencyId }) => agencyId));
+				else
+					pauses.ended(
+						leases.map(({ agencyId }) => agencyId),
+						askedAt,
+					);
 				for (const lease of leases) start(lease);
 			}
 			await take("shared", half, free());
@@ -192,7 +197,8 @@ export function createLoop({ store, step, now, concurrency, leaseMs, awaken, sus
 
 		/** Tries one queue of each agency whose pause has come to its end. Of several workers one does. */
 		async function probe(at: number): Promise<void> {
-			probedAt = performance.now();
+			const askedAt = performance.now();
+			probedAt = askedAt;
 			suspended(await store.suspended());
 			const paused = await store.paused();
 			await probeSends(
@@ -214,7 +220,7 @@ export function createLoop({ store, step, now, concurrency, leaseMs, awaken, sus
 					// What this process knows of the agency may be older than what the store has just said.
 					const own = paused.find(({ agencyId }) => agencyId === lease.agencyId);
 					for (const each of own ? [pause, own] : [pause]) pauses.resumed({ ...each, until: 1 });
-					if (!own) pauses.ended([lease.agencyId]);
+					if (!own) pauses.ended([lease.agencyId], askedAt);
 					start(lease, { ...pause, until });
 				} else await store.release(lease, { at, band: lease.band });
 			}
