@@ -266,7 +266,8 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 		Object.defineProperty(headers, "authorization", authorizationOf(key));
 		const noStore = !plan.isWrite;
 		const request = { method, url, headers, body, noStore, once: !noStore && plan.operationId === undefined };
-		const control = { maxBytes, signal: limit.signal, check: () => limit.check(longestGraceMs) };
+		const check = () => limit.check(longestGraceMs);
+		const control = { maxBytes, signal: limit.signal, check, hasBeginBy: plan.beginBy !== undefined };
 		const answer = await limit.race(Promise.resolve(client.transport(request, control)));
 		if (!isAnswer(answer)) throw noResponse();
 		const { status, headers: received, text } = answer;
@@ -351,7 +352,9 @@ function bufferedResponse<Data>(call: CallState<Data>, status: number, text: str
 function tooLate<Data>(call: CallState<Data>, outcome: Outcome): PartnerError {
 	const { plan, lastError } = call;
 	const facts = { ...factsOf(call, outcome), field: "beginBy", retryable: true, cause: lastError };
-	return new PartnerTimeoutError(`${plan.operation}: not sent, because it could not begin in time`, facts);
+	// An attempt before, or a request that the caller's `fetch` made before, may have been written.
+	const end = facts.outcome === "not_sent" ? "not sent" : "stopped";
+	return new PartnerTimeoutError(`${plan.operation}: ${end}, because it could not begin in time`, facts);
 }
 
 function timedOut<Data>(

@@ -1,3 +1,4 @@
+import type { AsyncLocalStorage } from "node:async_hooks";
 import { onAbort, untilAborted } from "../shared/signals.ts";
 import { ignoreErrors } from "./attempt-event.ts";
 import {
@@ -43,6 +44,12 @@ export interface FetchResponse {
 /** A `fetch` function: that of the runtime, of undici, of node-fetch, or your own around one of them. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 
+/** The limits of one request, and what the client tells this transport about them. */
+interface FetchControl extends TransportControl {
+	/** Whether the request has a latest moment to begin, which holds however long a `fetch` of the caller's waits. */
+	readonly hasBeginBy?: boolean;
+}
+
 /**
  * The transport over `fetch`.
  *
@@ -53,7 +60,8 @@ export function createFetchTransport(given: Fetch | undefined): Transport {
 	watchConnections();
 	// Checked at the first read, because touching `Request` loads all of Node's fetch.
 	let canSkipCache: boolean | undefined;
-	return async ({ method, url, headers, body, noStore, once }, { maxBytes, signal, check }) => {
+	return async ({ method, url, headers, body, noStore, once }, control: FetchControl) => {
+		const { maxBytes, signal } = control;
 		const init: FetchInit = { method, headers, redirect: "manual", signal };
 		if (body !== undefined) init.body = body;
 		if (noStore && (canSkipCache ??= supportsCache())) init.cache = "no-store";
@@ -63,13 +71,13 @@ export function createFetchTransport(given: Fetch | undefined): Transport {
 		const fetch: Fetch | undefined = given ?? globalThis.fetch;
 		let head: TransportHead | undefined;
 		let failure: TransportError;
-		const send: Send = { url, check, signal, isUnsent: false };
+		const send: Send = { method, url, control, mayRepeat: given !== undefined, isWritten: false, isStopped: false };
 		try {
 			// The test environments of jsdom have none.
 			if (!fetch) throw Object.assign(new TypeError("no fetch"), { code: "ERR_NO_FETCH" });
+			const call = () => fetch(url, Object.assign(init, connection));
 			// A read that goes out late does no harm.
-			if (!noStore) untaken.add(send);
-			const response = await fetch(url, Object.assign(init, connection));
+			const response = await (noStore ? call() : carry(send, call));
 			const isGiven = isResponse(response);
 			// A status below 200 is not a final one. A `fetch` that ignores its signal comes back after the abort.
 			if (!isGiven || response.status < 200 || signal.aborted) {
@@ -86,10 +94,14 @@ export function createFetchTransport(given: Fetch | undefined): Transport {
 			}
 			return { status, headers: received, text: await read(response, { maxBytes, signal }) };
 		} catch (fault) {
-			const isUnsent = send.isUnsent || isFailedConnect(fault);
-			failure = new TransportError(fault, { head, connected: isUnsent ? false : undefined });
+			const isUnsent = send.isStopped || isFailedConnect(fault);
+			// A `fetch` of the caller's may have repeated a request that was written.
+			const connected = send.isWritten ? true : isUnsent ? false : undefined;
+			failure = new TransportError(fault, { head, connected });
 		} finally {
-			untaken.delete(send);
+			waiting.delete(send);
+			// A connection keeps the context in which it was made.
+			send.control = undefined;
 			connection?.client?.close();
 		}
 		throw failure;
@@ -112,14 +124,51 @@ function freshConnection(): { keepalive: false; client?: { close: () => void } |
 let failedConnects: WeakSet<object> | undefined;
 
 /** A send on its way to the network. */
-interface Send extends Pick<TransportControl, "check" | "signal"> {
+interface Send {
+	readonly method: string;
 	readonly url: string;
-	/** Whether the check found that its time is up before anything was written. */
-	isUnsent: boolean;
+	/** Undefined when there is nothing more to check. */
+	control: FetchControl | undefined;
+	/** Whether the `fetch` is the caller's own, which may make the request again. */
+	readonly mayRepeat: boolean;
+	/** Whether a request of it was written. */
+	isWritten: boolean;
+	/** Whether its time was up before a request could be written. */
+	isStopped: boolean;
 }
 
-/** The sends that undici has not taken yet. It takes them in this order. */
-const untaken = new Set<Send>();
+/** What is used of a request of undici. */
+interface UndiciRequest {
+	readonly method?: unknown;
+	readonly origin?: unknown;
+	readonly path?: unknown;
+}
+
+/** The send whose `fetch` is being called. Most often undici makes the request before that call returns. */
+let starting: Send | undefined;
+
+/** The sends of the contexts in which undici makes its requests. Undefined until the first send that must begin in time. */
+let contexts: AsyncLocalStorage<Send> | undefined;
+
+/** Undefined in runtimes that have no such thing. */
+let createContexts: (() => AsyncLocalStorage<Send>) | undefined;
+
+/** The sends that undici has made no request of so far, in the order of their calls. */
+const waiting = new Set<Send>();
+
+/** Calls `fetch` so that the requests which undici makes for it are known as those of the send. */
+function carry<Result>(send: Send, call: () => Result): Result {
+	// Not before it is needed, because in Node 20 and 22 it slows down every promise of the process.
+	if (send.control?.hasBeginBy) contexts ??= createContexts?.();
+	const before = starting;
+	starting = send;
+	waiting.add(send);
+	try {
+		return contexts ? contexts.run(send, call) : call();
+	} finally {
+		starting = before;
+	}
+}
 
 /**
  * Learns from Node which errors are those of connections, because most of them do not show it: cut handshakes, proxies
@@ -131,30 +180,72 @@ function watchConnections(): void {
 	failedConnects = failed;
 	const { process } = globalThis;
 	// The edge runtime of Next.js has the functions of `process` too, and each of them throws.
-	const diagnostics = process?.versions?.node ? process.getBuiltinModule?.("node:diagnostics_channel") : undefined;
+	if (!process?.versions?.node) return;
+	const hooks = process.getBuiltinModule?.("node:async_hooks");
+	if (hooks?.AsyncLocalStorage) createContexts = () => new hooks.AsyncLocalStorage();
+	const diagnostics = process.getBuiltinModule?.("node:diagnostics_channel");
 	diagnostics?.subscribe("undici:client:connectError", (message) => {
 		const { error }: { error?: unknown } = Object(message);
 		if (typeof error === "object" && error !== null) failed.add(error);
 	});
-	const taken = new WeakMap<object, Send>();
+	const sends = new WeakMap<object, Send>();
 	diagnostics?.subscribe("undici:request:create", (message) => {
-		const { request } = message as { request: { origin?: unknown; path?: unknown } };
-		for (const send of untaken) {
-			if (send.url !== `${request.origin}${request.path}`) continue;
-			untaken.delete(send);
-			taken.set(request, send);
-			return;
-		}
+		const { request } = message as { request: UndiciRequest };
+		const send = starting ?? contexts?.getStore();
+		if (!send?.control || !isRequestOf(send, request)) return;
+		// The context can be that of a connection, which another send has made: see `sendHeaders`.
+		if (!waiting.delete(send) && !send.mayRepeat) return;
+		sends.set(request, send);
 	});
 	diagnostics?.subscribe("undici:client:sendHeaders", (message) => {
-		const { request, socket } = message as { request: object; socket?: { destroyed: boolean; destroy: () => void } };
-		const send = taken.get(request);
-		send?.check();
-		if (!send?.signal.aborted || !socket) return;
+		const { request, socket } = message as {
+			request: UndiciRequest;
+			socket?: { destroyed: boolean; destroy: () => void };
+		};
+		const send = sends.get(request) ?? firstQueued(request);
+		if (!send?.control) return;
+		const { check, signal } = send.control;
+		sends.set(request, send);
+		check();
+		if (!signal.aborted || !socket) {
+			send.isWritten = true;
+			return;
+		}
 		// The abort destroys a connection of HTTP/1. Over HTTP/2, which Node 26 prefers, undici would write the request all the same.
 		if (!socket.destroyed) socket.destroy();
-		send.isUnsent = true;
+		send.isStopped = true;
 	});
+	diagnostics?.subscribe("undici:request:headers", (message) => {
+		const { request, response } = message as { request: object; response: { statusCode: number } };
+		const send = sends.get(request);
+		// What its context brings after that is another request, such as that of another send on the same connection.
+		if (send && response.statusCode >= 200 && response.statusCode < 300) send.control = undefined;
+	});
+}
+
+/**
+ * Whether a request is that of a send, and not one that the caller's `fetch` makes beside it, for a token or a log. The
+ * host and the beginning of the path may be those of a gateway.
+ */
+function isRequestOf({ method, url }: Send, request: UndiciRequest): boolean {
+	return request.method === method && endOf(request.path) === endOf(url);
+}
+
+/** The last two segments of a path. */
+const endOf = (path: unknown): string => String(path).split("?", 1).join("").split("/").slice(-2).join("/");
+
+/**
+ * The send of a request that undici makes in the context of a connection: with a limit of connections it makes the request when
+ * one is free, in the order of the calls.
+ */
+function firstQueued({ method, origin, path }: UndiciRequest): Send | undefined {
+	for (const send of waiting) {
+		// A request that was aborted in the queue is never written.
+		if (send.method !== method || send.url !== `${origin}${path}` || send.control?.signal.aborted) continue;
+		waiting.delete(send);
+		return send;
+	}
+	return undefined;
 }
 
 /** Whether a `fetch` gave what is used of a response. A mock may not. */

@@ -63,7 +63,8 @@ export interface SendOptions extends CallOptions {
 	/**
 	 * The latest moment of the system clock at which a request may begin, beside the deadline of its answer. If it has passed when
 	 * the connection is there, nothing is sent: `PartnerTimeoutError` with `field: "beginBy"` and outcome `not_sent`. Use it for a
-	 * send that relies on a read. Over a `fetch` outside of Node it's looked at right before `fetch` is called.
+	 * send that relies on a read. Over a `fetch` outside of Node it's looked at right before `fetch` is called. A `fetch` of your own
+	 * around Node's may wait or repeat the request, as long as it keeps the method and the end of the path.
 	 */
 	beginBy?: Date | undefined;
 }

@@ -54,9 +54,11 @@ function unsentBy(
 ): { text: string; isPermanent?: boolean } | undefined {
 	if (isRefusedStream(fault)) return { text: "the service refused the stream before it read the request" };
 	if (refusedCertificateCode.test(code)) return { text: "the client certificate was refused", isPermanent: true };
-	// There was no connection, even if a mock raises these. A read or a write happens on a connection.
+	// There was no connection, even if a mock raises these. A read or a write happens on a connection. A `fetch` can have written a
+	// request before, which it then repeated.
 	const isRefused = code === "ECONNREFUSED" || code === "ENOTFOUND";
-	if (isRefused && (syscall === undefined || isConnect(syscall))) return { text: "no connection" };
+	const isRepeated = connected === true && isConnect(syscall);
+	if (isRefused && !isRepeated && (syscall === undefined || isConnect(syscall))) return { text: "no connection" };
 	if (connected === true) return undefined;
 	if (code === closedCode) return { text: "its connections were closed by close()", isPermanent: true };
 	const cause = property(fault, "cause");

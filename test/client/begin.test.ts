@@ -222,3 +222,181 @@ test.for(adapters)("but not if the caller's own latest moment has passed (%s)", 
 	expect(error).toMatchObject(late);
 	expect(asked()).toEqual(["conversations.get"]);
 });
+
+/** A service that notes the text of each send, and a client over a `fetch` around Node's own. */
+async function behind(fetch: Fetch, answer?: (text: string) => Promise<unknown>, host = "127.0.0.1") {
+	const got: string[] = [];
+	const server = http.createServer(async (request, response) => {
+		let json = "";
+		for await (const chunk of request) json += chunk;
+		const text = json === "" ? String(request.url) : String(JSON.parse(json).body);
+		got.push(text);
+		const end = await answer?.(text);
+		if (end === "reset") return void request.socket.destroy();
+		response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(sentNow));
+	});
+	const { url } = await listening(server);
+	const { messages } = clientOf(
+		{ baseUrl: `${url.replace("127.0.0.1", host)}/api/v1` },
+		{ fetch, retry: false },
+	).agency(agencyId);
+	const send = (body: string, beginMs?: number) => {
+		const beginBy = beginMs === undefined ? undefined : new Date(Date.now() + beginMs);
+		return messages.send({ ...hello, body }, { beginBy }).result();
+	};
+	return { got, send, url };
+}
+
+/** Something that happens later. */
+function later() {
+	let happen = (): void => {};
+	const happened = new Promise<void>((resolve) => {
+		happen = resolve;
+	});
+	return { happen, happened };
+}
+
+const nodeFetch: Fetch = (url, init) => globalThis.fetch(url, init);
+const isText = (init: { body?: string }, text: string) => init.body?.includes(`"body":"${text}"`) === true;
+
+test.for([
+	["without a latest moment", undefined],
+	["with a later one", 60_000],
+] as const)("#48 a fetch that holds back one send doesn't let it out for another one %s", async ([, beginMs]) => {
+	const pass = createClocks();
+	const [called, gate] = [later(), later()];
+	const { got, send } = await behind(async (url, init) => {
+		if (isText(init, "slow")) {
+			called.happen();
+			await gate.happened;
+		}
+		return nodeFetch(url, init);
+	});
+	const slow = send("slow", 10_000);
+	await called.happened;
+	pass(11_000);
+	expect(await send("quick", beginMs)).toMatchObject({ ok: true });
+	gate.happen();
+	expect(await slow).toMatchObject({ ok: false, error: late });
+	expect(await send("quick again", beginMs)).toMatchObject({ ok: true });
+	expect(got).toEqual(["quick", "quick again"]);
+});
+
+test("#48 sends may overtake each other in a fetch", async () => {
+	const pass = createClocks();
+	const gates = new Map(["first", "second", "third"].map((text) => [text, { called: later(), gate: later() }]));
+	const { got, send } = await behind(async (url, init) => {
+		for (const [text, { called, gate }] of gates) {
+			if (!isText(init, text)) continue;
+			called.happen();
+			await gate.happened;
+		}
+		return nodeFetch(url, init);
+	});
+	const sends = new Map([...gates.keys()].map((text) => [text, send(text, text === "second" ? 10_000 : 60_000)]));
+	for (const { called } of gates.values()) await called.happened;
+	pass(11_000);
+	for (const [text, { gate }] of [...gates].reverse()) {
+		gate.happen();
+		expect(await sends.get(text)).toMatchObject(text === "second" ? { ok: false, error: late } : { ok: true });
+	}
+	expect(got).toEqual(["third", "first"]);
+});
+
+test.for([
+	["another host", "localhost", (url: string) => url.replace("localhost", "127.0.0.1")],
+	["another path of a gateway", "127.0.0.1", (url: string) => url.replace("/api/v1/", "/gateway/")],
+	["a query", "127.0.0.1", (url: string) => `${url}?tenant=1`],
+] as const)("#48 a fetch that sends to %s late sends nothing", async ([, host, rewrite]) => {
+	const pass = createClocks();
+	const fetch: Fetch = async (url, init) => {
+		await new Promise((resolve) => setImmediate(resolve));
+		pass(11_000);
+		return nodeFetch(rewrite(url), init);
+	};
+	const { got, send } = await behind(fetch, undefined, host);
+	expect(await send("late", 10_000)).toMatchObject({ ok: false, error: late });
+	expect(await send("on time", 60_000)).toMatchObject({ ok: true });
+	expect(got).toEqual(["on time"]);
+});
+
+test.for([
+	["a reset", "reset"],
+	["a connection that is refused", "refused"],
+] as const)("#48 a fetch that repeats a send after %s doesn't do so late", async ([, fault]) => {
+	const pass = createClocks();
+	const fetch: Fetch = async (url, init) => {
+		const first = nodeFetch(fault === "reset" ? url : "http://127.0.0.1:9/api/v1/agencies/x/messages", init);
+		return first.catch(async () => {
+			pass(11_000);
+			return nodeFetch(url, init);
+		});
+	};
+	const { got, send } = await behind(fetch, async () => "reset");
+	const { error } = Object(await send("once", 10_000));
+	// What was written before may have been processed.
+	const outcome = fault === "reset" ? "unknown" : "not_sent";
+	expect(error).toMatchObject({ ...late, outcome });
+	expect(error.message).toContain(`${fault === "reset" ? "stopped" : "not sent"}, because`);
+	expect(got).toEqual(fault === "reset" ? ["once"] : []);
+});
+
+test.for([
+	["a host that refuses connections", "http://127.0.0.1:9/messages"],
+	["a port that fetch blocks", "http://127.0.0.1:1/messages"],
+	["a host that doesn't exist", "http://nowhere.invalid/messages"],
+] as const)("a send that a fetch repeats in vain to %s may have gone out before", async ([, elsewhere]) => {
+	const { got, send } = await behind(
+		(url, init) => nodeFetch(url, init).catch(() => nodeFetch(elsewhere, init)),
+		async () => "reset",
+	);
+	expect(await send("once")).toMatchObject({ ok: false, error: { outcome: "unknown" } });
+	expect(got).toEqual(["once"]);
+});
+
+test("the time of a send doesn't hold for what a fetch does beside it, such as a log", async () => {
+	const pass = createClocks();
+	const post = async (path: string) => (await globalThis.fetch(`${service.url}${path}`, { method: "POST" })).text();
+	const service = await behind(async (url, init) => {
+		await post("/token");
+		if (isText(init, "late")) pass(11_000);
+		const response = await nodeFetch(url, init);
+		pass(11_000);
+		await post(`/log/agencies/${agencyId}/messages`);
+		return response;
+	});
+	expect(await service.send("one", 10_000)).toMatchObject({ ok: true });
+	expect(await service.send("two")).toMatchObject({ ok: true });
+	// The request for the token proves nothing about the text.
+	expect(await service.send("late", 10_000)).toMatchObject({ ok: false, error: late });
+	const log = `/log/agencies/${agencyId}/messages`;
+	expect(service.got).toEqual(["/token", "one", log, "/token", "two", log, "/token"]);
+});
+
+test.for([1, 2])("#48 a send that undici queues behind %s connections keeps its own time", async (connections) => {
+	const pass = createClocks();
+	const gate = later();
+	// Node gives its undici to nobody, but the dispatcher of its fetch is in a global that undici documents.
+	await nodeFetch("data:,", wrong({})).then((response) => response.text());
+	const { constructor: Agent } = Object(globalThis)[Symbol.for("undici.globalDispatcher.1")];
+	const dispatcher = new Agent({ connections });
+	onTestFinished(() => void dispatcher.destroy());
+	const called: (string | undefined)[] = [];
+	const fetch: Fetch = (url, init) => {
+		called.push(init.body);
+		return nodeFetch(url, Object.assign(init, { dispatcher }));
+	};
+	const { got, send } = await behind(fetch, () => gate.happened);
+	const first = Array.from({ length: connections }, (_, index) => send(`first ${index}`, 10_000));
+	await expect.poll(() => got.length).toBe(connections);
+	const untimed = send("no limit");
+	const tooLate = send("late", 10_000);
+	const inTime = send("in time", 60_000);
+	await expect.poll(() => called.length).toBe(connections + 3);
+	pass(11_000);
+	gate.happen();
+	expect(await Promise.all(first)).toEqual(first.map(() => expect.objectContaining({ ok: true })));
+	expect(await Promise.all([untimed, inTime])).toEqual([{}, {}].map(() => expect.objectContaining({ ok: true })));
+	expect(await tooLate).toMatchObject({ ok: false, error: late });
+	expect(got.slice(connections)).toEqual(["no limit", "in time"]);
+});

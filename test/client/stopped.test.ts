@@ -150,6 +150,49 @@ test("#12 nor long after the limit of an attempt", async () => {
 	expect(seen).toEqual(["GET"]);
 });
 
+/** A fetch around Node's own that holds back the first send until it is told to go on. */
+function holding(waits: boolean) {
+	let goOn = (): void => {};
+	let called = (): void => {};
+	const isCalled = new Promise<void>((resolve) => (called = resolve));
+	const isReleased = new Promise<void>((resolve) => (goOn = resolve));
+	let calls = 0;
+	const fetch: Fetch = (url, init) => {
+		if (calls++ > 0)
+			return waits ? Promise.resolve().then(() => globalThis.fetch(url, init)) : globalThis.fetch(url, init);
+		called();
+		return isReleased.then(() => globalThis.fetch(url, init));
+	};
+	return { fetch, isCalled, goOn };
+}
+
+test("#38 nor one that a fetch holds back meanwhile, and another send goes out all the same", async () => {
+	const { url, seen } = await serve();
+	const { fetch, isCalled, goOn } = holding(false);
+	const { messages } = clientOf({ baseUrl: url }, { fetch }).agency(agencyId);
+	const held = failure(() => messages.send(hello));
+	await isCalled;
+	sleepAnHour();
+	await messages.send(hello);
+	goOn();
+	expect(await held).toMatchObject({ _tag: "PartnerTimeoutError", outcome: "not_sent" });
+	await messages.send(hello);
+	expect(seen).toEqual(["POST", "POST"]);
+});
+
+test("a send that timed out in a fetch that holds it back stops no other send", async () => {
+	const { url, seen } = await serve();
+	const { fetch, isCalled, goOn } = holding(true);
+	const { messages } = clientOf({ baseUrl: url }, { fetch, retry: false }).agency(agencyId);
+	const held = failure(() => messages.send(hello, { timeoutMs: 50 }));
+	await isCalled;
+	expect(await held).toMatchObject({ _tag: "PartnerTimeoutError" });
+	await messages.send(hello);
+	goOn();
+	await messages.send(hello);
+	expect(seen).toEqual(["POST", "POST"]);
+});
+
 test("#38 nor when a send gets its connection late, because maxSockets are in use", async () => {
 	const seen: string[] = [];
 	const held: (() => void)[] = [];
