@@ -9,6 +9,8 @@ import {
 	type TextError,
 } from "./text.ts";
 import {
+	colleagueSentence,
+	declinedSentence,
 	doubtSentence,
 	heldSentence,
 	lostSentence,
@@ -114,7 +116,7 @@ function nextAttemptOf({ state, nextAt, readyAt }: OutboxText, waitsFor: WaitsFo
 
 function descriptionOf(text: OutboxText, waitsFor: WaitsFor | null, consentFailed: boolean): string {
 	const { state, reason, progress } = text;
-	const { attempts, failures, reads } = progress;
+	const { attempts, failures, wait } = progress;
 	if (consentFailed && state === "held") return "The request for the contact's consent did not reach the phone.";
 	if (consentFailed) return "Not delivered: the request for the contact's consent did not reach the phone.";
 	if (waitsFor) return waitsFor.sentence;
@@ -139,8 +141,8 @@ function descriptionOf(text: OutboxText, waitsFor: WaitsFor | null, consentFaile
 	const why = reason && reasons[reason];
 	if (why) return why;
 	if (state === "sending" && failures > 0) return lostSentence;
-	// A read found another text in the service's queue.
-	if (state === "waiting" && reads > 0) return "Waits for another text to the contact.";
+	if (wait?.because === "colleague_held") return colleagueSentence;
+	if (wait?.because === "colleague_declined") return declinedSentence;
 	if (state === "waiting" && attempts + failures > 0) return "Waits for the next attempt.";
 	return descriptions[state];
 }

@@ -349,8 +349,7 @@ export type Change = Partial<Pick<OutboxText, "state" | "reason" | "nextAt" | "r
 };
 
 /**
- * The row after the change. It has no reason, and no rule that puts it off, but those of the change. A new state begins now. The journal
- * gets a step.
+ * The row after the change. A new state begins now, and has no reason but its own. The journal gets a step.
  *
  * @param by the person who decided
  */
@@ -359,6 +358,8 @@ export function changed(text: OutboxText, change: Change, now: number, by?: stri
 	const isNew = state !== text.state;
 	const isCancelRequested = !text.progress.cancelRequested && change.progress?.cancelRequested === true;
 	const isWrongNumber = change.reason === "wrong_number" && text.reason !== "wrong_number";
+	// A wait goes with its time.
+	const hasNewTime = isNew || change.nextAt !== undefined;
 	const isNews = state === "held" ? isNew || isCancelRequested : isWrongNumber || (isNew && !isUnfinished(state));
 	const next: OutboxText = {
 		...text,
@@ -367,7 +368,7 @@ export function changed(text: OutboxText, change: Change, now: number, by?: stri
 		reason: change.reason ?? null,
 		since: isNew ? now : text.since,
 		unacknowledged: isNews ? text.version + 1 : text.unacknowledged,
-		progress: { ...text.progress, wait: undefined, ...change.progress },
+		progress: { ...text.progress, wait: hasNewTime ? undefined : text.progress.wait, ...change.progress },
 	};
 	return { ...next, progress: { ...next.progress, journal: withStep(text, next, now, by) } };
 }

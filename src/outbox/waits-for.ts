@@ -119,12 +119,10 @@ function firstCause(text: OutboxText, situation: Situation): WaitsFor {
 	const when = nextAt > now ? `Waits for the next attempt, at ${shown(nextAt)}.` : "The next attempt is under way.";
 	const why = progress.error ? ` The last one ended with ${progress.error.tag}.` : "";
 	const retry = cause("retry", `${when}${why}`, { until: Math.max(now, nextAt) });
-	if (progress.failures > 0) return retry;
-	if (progress.reads > 0)
-		return cause("held_text", "Waits: the service holds a text of somebody else for the contact.", {
-			until: Math.max(now, nextAt),
-		});
-	if (progress.attempts > 0) return retry;
+	const rule = progress.wait?.because;
+	if (rule === "colleague_declined") return cause("retry", declinedSentence, { until: Math.max(now, nextAt) });
+	if (rule === "colleague_held") return cause("held_text", colleagueSentence, { until: Math.max(now, nextAt) });
+	if (progress.failures + progress.attempts > 0) return retry;
 	return cause("turn", "Waits to be sent: its turn comes within moments.", { until: Math.max(now, nextAt) });
 }
 
@@ -139,6 +137,11 @@ export const wrongNumberSentence =
 
 export const refusalSentence =
 	"Waits: the contact has refused something, perhaps the flat. Marketing goes on once they have written again.";
+
+export const colleagueSentence = "Waits: the service holds a text of somebody else for the contact.";
+
+export const declinedSentence =
+	"Waits to be certain: the contact seems to have declined a text of somebody else, which would end this one too.";
 
 /** Of a text whose request has ended without a result. */
 export const lostSentence =

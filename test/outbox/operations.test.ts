@@ -515,6 +515,26 @@ describe("a sentence says what keeps a text", () => {
 		for (const sentence of await describeAll(world, "a", "b")) expect(sentence).toContain("refuses the API key");
 	});
 
+	test("that waits to be certain that a colleague's text was declined", async () => {
+		const world = createWorld(plain);
+		world.sandbox.clock.advance({ hours: 25 });
+		world.agency.staff.sends({ contact: world.anna, text: "From a colleague" });
+		await add(world, "a");
+		await world.pass({ minutes: 1 });
+		expect((await describeAll(world, "a"))[0]).toContain("holds a text of somebody else");
+		world.anna.declines();
+		const said = new Set<string>();
+		for (let step = 0; step < 120; step++) {
+			await world.pass({ ms: 10_000 });
+			for (const sentence of await describeAll(world, "a")) said.add(sentence);
+		}
+		expect([...said]).toEqual([
+			expect.stringContaining("holds a text of somebody else"),
+			expect.stringContaining("Waits to be certain: the contact seems to have declined"),
+			expect.stringContaining("the contact declined an earlier text"),
+		]);
+	});
+
 	test("that is held while the key is refused, or was cancelled too late", async () => {
 		const world = createWorld(plain);
 		world.sandbox.clock.advance({ hours: 25 });
