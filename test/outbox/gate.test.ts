@@ -1,9 +1,12 @@
 // The gate itself, with tables of its own, and what every rule of the table owes.
 import { readFileSync } from "node:fs";
+import { createClient } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
 import { describe, expect, test } from "vitest";
 import { gate, type Rule } from "../../src/outbox/gate/gate.ts";
 import type { Situation } from "../../src/outbox/gate/situation.ts";
 import { waiting } from "../../src/outbox/gate/waiting.ts";
+import { codeWithout } from "./model/code.ts";
 
 const now = Date.parse("2026-01-05T12:00:00Z");
 /** The gate looks at the time and at what is known. Everything else is for the rules. */
@@ -50,6 +53,28 @@ describe("the gate", () => {
 		expect(gate(situation({ known, readingAgeMs: 10_000 }), table)).toMatchObject(send);
 		expect(gate(situation({ known, readingAgeMs: 10_001 }), table)).toMatchObject({ do: "need", fact: "reading" });
 	});
+});
+
+test("a rule that is wrong keeps no worker busy for ever: other contacts get their texts, and the queue rests", async () => {
+	const rule = "(s.text.nextAt ?? 0) > s.now && !wasRead(s) && !isWoken(s)";
+	const { createOutbox, memoryStore } = await codeWithout([["src/outbox/gate/waiting.ts", rule, "false"]]);
+	const sandbox = createSandbox();
+	const agency = sandbox.agency();
+	const [anna, ben] = [agency.contact("+447700900101"), agency.contact("+447700900102")];
+	const client = createClient({ ...sandbox.connection });
+	let asked = 0;
+	const beforeSend = ({ to }: { to: string }) => {
+		if (to === ben.phoneNumber) return "send" as const;
+		asked++;
+		throw new Error("a check that fails");
+	};
+	const outbox = createOutbox({ client, store: memoryStore(), beforeSend, now: sandbox.clock.now });
+	for (const [id, { phoneNumber: to }] of Object.entries({ anna, ben }))
+		await outbox.enqueue({ id, agencyId: agency.id, to, body: id });
+	await outbox.runOnce();
+	expect([(await outbox.status("anna"))?.state, (await outbox.status("ben"))?.state]).toEqual(["waiting", "held"]);
+	expect(asked).toBeGreaterThan(1);
+	expect(asked).toBeLessThan(200);
 });
 
 describe("the table of a text that waits", () => {

@@ -356,6 +356,21 @@ describe("a text waits", () => {
 		expect(world.texts()).toEqual(["answer"]);
 	});
 
+	test("behind_held: a reply from a backup is looked for before it goes in the place of a held text, or after it", async () => {
+		const world = await createHeld();
+		await add(world, "answer", { purpose: "reply" });
+		const backupAt = world.sandbox.clock.now();
+		const restore = world.store.snapshot();
+		world.anna.writes("Is it still free?");
+		await world.pass({ minutes: 20 });
+		expect([world.texts(), bodies(world)]).toEqual([["answer"], ["held", "answer"]]);
+		restore();
+		await world.outbox.restored({ backupAt });
+		await world.pass({ hours: 1 });
+		expect(bodies(world)).toEqual(["held", "answer"]);
+		expect(await stateOf(world, "answer")).toEqual(["sent", null]);
+	});
+
 	test("behind_held: a reply goes in the place of our own held text, which is read first and then ends as replaced by it", async () => {
 		const world = await createHeld();
 		await add(world, "answer", { purpose: "reply" });

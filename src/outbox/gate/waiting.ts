@@ -5,7 +5,6 @@
  * whatever is known. Only those that need a fact insist on it. So a text that is sent has passed each rule with all facts.
  */
 import { isSurelyClosed, isUnsure } from "../baseline.ts";
-import { latestByOwn, unmeasured } from "../clocks.ts";
 import {
 	afterRequest,
 	afterRestore,
@@ -16,11 +15,9 @@ import {
 	isInDoubt,
 	isRestored,
 	lastMoment,
-	lastTapAt,
 	longestWaitMs,
 	mayTakePlace,
 	onOtherHeldOf,
-	onOwnHeldOf,
 	readAgain,
 	unsent,
 	waitsForRequestUntil,
@@ -36,9 +33,10 @@ import {
 } from "../policy/contact-view.ts";
 import { policies, purposeOf } from "../policy/purpose.ts";
 import { isSuperseded } from "../supersede.ts";
-import { type Change, errorOf, type OutboxReason, type OutboxText } from "../text.ts";
+import { type Change, errorOf, type OutboxReason } from "../text.ts";
 import type { Rule, Verdict } from "./gate.ts";
-import { isOpen, matchIn, type Passing, quietEnd, readingIn, type Situation, wasRead } from "./situation.ts";
+import { heldAhead, inFront, isReply, isWoken, mayPass } from "./order.ts";
+import { isOpen, matchIn, quietEnd, readingIn, type Situation, wasRead } from "./situation.ts";
 
 /** They end a text by what is stored, also while it is not its turn. */
 export const ends: readonly Rule[] = [
@@ -251,7 +249,7 @@ const asks: readonly Rule[] = [
 	{
 		name: "own_held",
 		when: "The service holds an earlier text of yours, or has just held it, and this one may not go before it: see `onHeld`",
-		concerns: (s) => s.passing !== undefined && !mayPass(s.text, s.passing, s.options, s.now),
+		concerns: (s) => s.passing !== undefined && !mayPass(s, s.passing),
 		judge: (s) => {
 			const until = s.passing?.held.nextAt ?? s.now + longestWaitMs;
 			return { do: "wait", until, behind: s.passing?.held.id ?? "", change: {} };
@@ -316,9 +314,10 @@ const asks: readonly Rule[] = [
 /** What becomes of a text that is `waiting`. */
 export const waiting: readonly Rule[] = [...ends, ...waits, ...asks];
 
-/** What ends a text when it is enqueued, and when it is known that the contact wants no more of them. */
+/** What ends a text when it is enqueued, and when it is known that the contact wants no more of them. What keeps it behind a held one. */
 export const onEnqueue: readonly Rule[] = ends.filter(({ name }) => name === "expires_tonight");
 export const onOptOut: readonly Rule[] = ends.filter(({ name }) => name === "opted_out");
+export const onHeldRead: readonly Rule[] = asks.filter(({ name }) => name === "own_held");
 
 // What the rules say
 
@@ -377,7 +376,6 @@ function sleep(s: Situation): Verdict | undefined {
 // What the rules ask
 
 const purpose = ({ text }: Situation) => policies[purposeOf(text)];
-const isReply = (text: OutboxText): boolean => policies[purposeOf(text)].keepsQuiet === "while_closed";
 const wasTried = ({ text }: Situation): boolean => text.progress.attempts > 0;
 const holdsAny = (s: Situation): boolean => (readingIn(s)?.conversation.queuedMessages.length ?? 0) > 0;
 const optedOut = (s: Situation): OptOut | null => optOutOf(s.text, s.contact, wasRead(s) ? isOpen(s) : undefined);
@@ -396,66 +394,6 @@ function ringsNoPhone({ text, queue, passing, now }: Situation): boolean {
 	const id = text.progress.given?.supersedes;
 	if (passing) return !passing.isGone && passing.held.id === id && isSurelyClosed(passing.match.reading, now);
 	return queue.some((other) => other.state === "held" && other.id === id);
-}
-
-/** The texts of the contact that come before it. */
-function ahead({ queue, text }: Situation): readonly OutboxText[] {
-	const at = queue.findIndex(({ id }) => id === text.id);
-	return at < 0 ? [] : queue.slice(0, at);
-}
-
-/** The text of the contact that it waits behind, if any. */
-function inFront(s: Situation): OutboxText | undefined {
-	if (s.passing) return undefined;
-	return ahead(s).find((other) => {
-		if (other.state === "held") return !mayWantToPass(s.text, other, s.options);
-		if (other.state !== "waiting" || isInDoubt(other)) return true;
-		return !goesBefore(s, other);
-	});
-}
-
-/** Whether a reply goes before a text that was put off. One that came after a decline does not wait until that is certain. */
-function goesBefore(s: Situation, other: OutboxText): boolean {
-	if (!isReply(s.text) || wasTried(s) || (other.nextAt ?? 0) <= s.now) return false;
-	const { declinedAt } = other.progress;
-	return declinedAt === undefined ? !isReply(other) : s.text.createdAt > latestByOwn(declinedAt, unmeasured);
-}
-
-/**
- * What it was put off for may have ended: the text before it has just had its turn, or a reply has come since, to what the contact may
- * have written.
- */
-function isWoken({ text, queue, previousId }: Situation): boolean {
-	const { attempts, wait } = text.progress;
-	if (attempts > 0) return false;
-	if (previousId !== undefined && previousId !== text.id && queue[0]?.id === text.id) return true;
-	if (!isReply(text) || !wait || !["quiet_while_closed", "colleague_held"].includes(wait.because)) return false;
-	return queue.some((other) => other.id !== text.id && isReply(other) && !wait.seen.includes(other.seq));
-}
-
-/** The earlier text of this outbox that the service holds. */
-function heldAhead(s: Situation): OutboxText | undefined {
-	return ahead(s).find(({ state }) => state === "held");
-}
-
-/**
- * Whether a text need not wait for the end of one that the service holds, or that has left the service's queue a moment ago. One that may
- * be in the conversation itself has to be looked for first.
- */
-export function mayWantToPass(text: OutboxText, held: OutboxText, options: Situation["options"]): boolean {
-	// What became of the held one is not known at the moment.
-	if (held.progress.failures > 0 || isRestored(text) || isInDoubt(text)) return false;
-	const onHeld = onOwnHeldOf(text, held, options);
-	return held.progress.emptyAt === null ? onHeld !== "wait" : onHeld === "send_if_open";
-}
-
-/** Whether it may go now, as the reading of the held text shows. */
-export function mayPass(text: OutboxText, passing: Passing, options: Situation["options"], now: number): boolean {
-	const { held, match, isGone } = passing;
-	if (!isGone) return mayTakePlace(onOwnHeldOf(text, held, options), match, now);
-	// The contact may have declined what was enqueued before the tap.
-	const isEmpty = match.reading.conversation.queuedMessages.length === 0;
-	return isEmpty && text.createdAt > lastTapAt(match) && mayTakePlace("send_if_open", match, now);
 }
 
 /** What the agency lacks to ask for consent. */

@@ -2,9 +2,7 @@
  * One step of a text that waits: asks the gate, finds out what a rule lacks, and asks again from the top. So all that is cheap is judged
  * again after all that is slow.
  */
-import { freshMs } from "../../shared/freshness.ts";
-import { surelyOpenMs } from "../baseline.ts";
-import { backoffMs, isRestored, lastMoment, spreadMs } from "../decide.ts";
+import { backoffMs, isRestored, spreadMs } from "../decide.ts";
 import { type Answer, gate } from "../gate/gate.ts";
 import { type Failed, isOpen, type Known, type Passing, readingIn, type Situation } from "../gate/situation.ts";
 import { waiting } from "../gate/waiting.ts";
@@ -120,21 +118,9 @@ export async function pass(
 			...(passing && !passing.isGone && { replaces: passing.held.id }),
 		};
 		// The statement that begins the request can have taken long: the same question, at another time and without a call.
-		return request(context, text, grounds, signal, async () => beginsUntil(await situation()));
+		const mayBegin = async (at: number) => gate({ ...(await situation()), now: at }, waiting)?.do === "send";
+		return request(context, text, grounds, signal, mayBegin);
 	}
-}
-
-/** Until when a request may begin. Undefined if it may not even now. */
-function beginsUntil(situation: Situation): number | undefined {
-	const { now, text, options } = situation;
-	if (gate(situation, waiting)?.do !== "send") return undefined;
-	const reading = readingIn(situation);
-	const openMs = (reading && surelyOpenMs(reading, now)) || Number.POSITIVE_INFINITY;
-	const until = Math.min(lastMoment(text, options) + 1, now + openMs);
-	// Quiet hours begin with a minute.
-	const nextMinute = now - (now % 60_000) + 60_000;
-	if (nextMinute - now > freshMs) return until;
-	return gate({ ...situation, now: nextMinute }, waiting)?.do === "send" ? until : Math.min(until, nextMinute);
 }
 
 /** Stores that a text waits. */

@@ -3,7 +3,7 @@
  * that waits asks the gate.
  */
 import { type Message, PartnerConfigurationError } from "messaging-conversations";
-import { isSurelyOpen, isUnsure, surelyOpenMs } from "../baseline.ts";
+import { isSurelyOpen, isUnsure } from "../baseline.ts";
 import { backoffMs, lastMoment, readAgain } from "../decide.ts";
 import { type HeldMatch, type Match, messagesSince, type Reading, timeOf } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
@@ -37,9 +37,12 @@ export interface Grounds {
 }
 
 /** The change of a text that may not be sent at this moment. It is looked at again after everything that can take long, such as a hook. */
-export async function ifNotNow(context: Context, text: OutboxText, { reading }: Grounds): Promise<Change | undefined> {
-	const { options, pauses, quiet, contact } = context;
-	const now = options.now();
+export async function ifNotNow(
+	{ options, pauses, quiet, contact }: Context,
+	text: OutboxText,
+	{ reading }: Grounds,
+	now = options.now(),
+): Promise<Change | undefined> {
 	const known = await contact.view();
 	const optOut = optOutOf(text, known, isSurelyOpen(reading, now));
 	const isUnclear = reading !== null && isUnsure(reading, now);
@@ -64,21 +67,9 @@ function tryAgain({ progress }: OutboxText, now: number): Change {
 	return { nextAt: now + backoffMs(failures), progress: { failures } };
 }
 
-/**
- * Until when a request may begin: its time passes, the quiet hours begin, or the window closes. Undefined if it may not even now. A
- * request can wait for its connection.
- */
-export async function beginsUntil(context: Context, text: OutboxText, grounds: Grounds): Promise<number | undefined> {
-	const { options, quiet } = context;
-	const hours = await quiet.hours(text.agencyId).catch(() => null);
-	if (await ifNotNow(context, text, grounds)) return undefined;
-	const now = options.now();
-	const { reading } = grounds;
-	const openMs = (reading && surelyOpenMs(reading, now)) || Number.POSITIVE_INFINITY;
-	const until = Math.min(lastMoment(text, options) + 1, now + openMs);
-	// Quiet hours begin with a minute.
-	const nextMinute = now - (now % 60_000) + 60_000;
-	return quietUntil(nextMinute, hours) === undefined ? until : Math.min(until, nextMinute);
+/** Whether a request may begin at a time. */
+export async function mayBegin(context: Context, text: OutboxText, grounds: Grounds, at: number): Promise<boolean> {
+	return (await ifNotNow(context, text, grounds, at)) === undefined;
 }
 
 /** Looks at the time, asks the hooks, and checks the agency's settings, after the conversation was read. */

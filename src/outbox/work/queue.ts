@@ -14,6 +14,10 @@ import { workText } from "./step.ts";
 import { nextWhileSuspended } from "./suspended.ts";
 import { endEarlierMoves, endSuperseded, endUnsent, write } from "./write.ts";
 
+/** After so many steps in which no text came into another state, a rule is wrong. The others must not wait for that queue. */
+const mostIdle = 50;
+const idleMs = 60_000;
+
 /** When a queue is due next, and what it waits for. Undefined if nothing is left in it. */
 export type Next = NextDue | undefined;
 
@@ -25,17 +29,23 @@ export async function workQueue(
 ): Promise<{ next: Next; isChanged: boolean }> {
 	const { store, now } = shared.options;
 	let isChanged = false;
+	const steps = { idle: 0 };
 	const onChange = (text: OutboxText): Promise<void> => {
 		isChanged = true;
+		steps.idle = 0;
 		return shared.onChange(text);
 	};
 	const contact = createContact(store, shared.optOuts, lease, now);
 	const pausedUntil = shared.pauses.pausedUntil(lease.agencyId);
-	const next = await workTexts({ ...shared, onChange, lease, contact, pausedUntil }, signal);
+	const next = await workTexts({ ...shared, onChange, lease, contact, pausedUntil }, steps, signal);
 	return { next, isChanged };
 }
 
-async function workTexts(context: QueueContext, signal: AbortSignal | undefined): Promise<Next> {
+async function workTexts(
+	context: QueueContext,
+	steps: { idle: number },
+	signal: AbortSignal | undefined,
+): Promise<Next> {
 	const { lease } = context;
 	const { store, now } = context.options;
 	// Another text of the agency has met an error since the queue was leased. One that meets an error later stops only itself.
@@ -48,6 +58,7 @@ async function workTexts(context: QueueContext, signal: AbortSignal | undefined)
 	/** When the queue is due next, once nothing in it is due now. */
 	let rest: { next: Next } | undefined;
 	while (!signal?.aborted) {
+		if (steps.idle++ > mostIdle) return { at: now() + idleMs, band: lease.band };
 		const found = await store.open(lease, lease.isSuspended ? Number.MAX_SAFE_INTEGER : 20, now());
 		const texts = lease.isSuspended ? found : await withHeirs(context, found);
 		const isMove = texts.some((text) => text.progress.given?.supersedes !== undefined);

@@ -3,15 +3,25 @@
  */
 import type { Answered, OutgoingMessage, PartnerError, Sent } from "messaging-conversations";
 import { freshMs } from "../../shared/freshness.ts";
-import { baselineOf } from "../baseline.ts";
-import { asMessage, backoffMs, ended, lastRequestAt, pendingOf, readMs, wasSurelyOpen, withEnd } from "../decide.ts";
+import { baselineOf, surelyOpenMs } from "../baseline.ts";
+import {
+	asMessage,
+	backoffMs,
+	ended,
+	lastMoment,
+	lastRequestAt,
+	pendingOf,
+	readMs,
+	wasSurelyOpen,
+	withEnd,
+} from "../decide.ts";
 import { lastHeldBy, type Match } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
 import { type Change, errorOf, type OutboxText, operationIdOf, storableId } from "../text.ts";
 import type { QueueContext } from "./context.ts";
 import { failureOf, isOptionRefused } from "./failure.ts";
 import { isRefusedByGateway } from "./gateway.ts";
-import { beginsUntil, type Grounds, permissionFor } from "./permission.ts";
+import { type Grounds, mayBegin, permissionFor } from "./permission.ts";
 import { canAsk, isSameSettings, type Settings } from "./settings.ts";
 import { write, writeEnd } from "./write.ts";
 
@@ -44,20 +54,20 @@ export async function sendAgain(
 		return false;
 	}
 	const allowed = { ...grounds, ...permission };
-	return request(context, text, allowed, signal, () => beginsUntil(context, text, allowed));
+	return request(context, text, allowed, signal, (at) => mayBegin(context, text, allowed, at));
 }
 
 /**
  * Stores that a request begins, makes it, and stores how it ended.
  *
- * @param beginsUntil asked right before it is made: until when it may begin, undefined if it may not
+ * @param mayBegin asked right before it is made, and about a time that is near
  */
 export async function request(
 	context: QueueContext,
 	text: OutboxText,
 	grounds: Allowed,
 	signal: AbortSignal | undefined,
-	beginsUntil: () => Promise<number | undefined>,
+	mayBegin: (at: number) => Promise<boolean>,
 ): Promise<boolean> {
 	const { options } = context;
 	const { now } = options;
@@ -68,7 +78,7 @@ export async function request(
 	if (!begun) return false;
 	const message = await messageOf(begun);
 	// The statement can have taken long.
-	const until = await beginsUntil();
+	const until = await beginsUntil(begun, grounds, options, mayBegin);
 	// Another worker takes over `settleMs` after the attempt record. By then the request must have ended, by both clocks: a
 	// process that was stopped since knows it by the one, a machine that slept by the other.
 	const sinceMs = Math.max(performance.now() - startedAt, now() - (lastRequestAt(begun) ?? 0));
@@ -85,7 +95,7 @@ export async function request(
 	const { failures } = text.progress;
 	const ageMs = Math.max(now() - grounds.readAt, grounds.ageMs());
 	// A reading counts for its very last millisecond.
-	const beginMs = Math.min(freshMs + 1 - ageMs, (until ?? 0) - now());
+	const beginMs = Math.min(freshMs + 1 - ageMs, until - now());
 	if (leftMs < 1 || beginMs < 1 || signal?.aborted) return readFirst(backoffMs(failures), failures + 1);
 	// The client looks at the clock again right before it writes, because the process can be stopped here too. Its own retries are
 	// off, because only a reading knows what they would replace. `enqueue` has checked the number.
@@ -115,6 +125,26 @@ export async function request(
 	if (result.ok) await context.pauses.passed(text, "send");
 	if (done?.state === "held" && grounds.replaces !== undefined) await markReplaced(context, grounds.replaces);
 	return done !== undefined;
+}
+
+/**
+ * Until when a request may begin, which can wait for its connection: its time passes, the window closes, or the quiet hours begin. At the
+ * latest now if it may not begin at all.
+ */
+async function beginsUntil(
+	text: OutboxText,
+	{ reading }: Grounds,
+	options: CheckedOptions,
+	mayBegin: (at: number) => Promise<boolean>,
+): Promise<number> {
+	const now = options.now();
+	if (!(await mayBegin(now))) return now;
+	const openMs = (reading && surelyOpenMs(reading, now)) || Number.POSITIVE_INFINITY;
+	const until = Math.min(lastMoment(text, options) + 1, now + openMs);
+	// They begin with a minute.
+	const nextMinute = now - (now % 60_000) + 60_000;
+	const isFar = nextMinute - now > freshMs;
+	return isFar || (await mayBegin(nextMinute)) ? until : Math.min(until, nextMinute);
 }
 
 /** Stores the attempt record before the request. It freezes what the service gets, and with it the `operationId`. */

@@ -5,15 +5,19 @@ import { PartnerConfigurationError } from "messaging-conversations";
 import { freshMs } from "../../shared/freshness.ts";
 import { isSurelyOpen } from "../baseline.ts";
 import { type Decision, decide, ended, longestWaitMs, readAgain } from "../decide.ts";
-import { mayPass, mayWantToPass } from "../gate/waiting.ts";
+import { gate } from "../gate/gate.ts";
+import { mayWantToPass } from "../gate/order.ts";
+import type { Passing } from "../gate/situation.ts";
+import { onHeldRead } from "../gate/waiting.ts";
 import type { Match } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
 import { optOutOf } from "../policy/contact-view.ts";
 import type { Change, OutboxText } from "../text.ts";
+import { situationOf } from "./ask.ts";
 import type { QueueContext } from "./context.ts";
 import { hookFailure, ifHookFailed } from "./failure.ts";
 import { behindHeld, pass } from "./pass.ts";
-import { beginsUntil, ifNotNow } from "./permission.ts";
+import { ifNotNow, mayBegin } from "./permission.ts";
 import { noted, readFor } from "./read.ts";
 import { type Allowed, request, sendAgain } from "./send.ts";
 import { ifUnchanged } from "./watch.ts";
@@ -65,7 +69,7 @@ export async function workText(
 	const grounds = { reading: match?.reading ?? null, readAt, ageMs };
 	// A request that just failed may be made again, although its conversation shows nothing of it yet.
 	if (isRepeat && match?.kind === "none" && !(await ifNotNow(context, text, grounds)))
-		return request(context, text, grounds, signal, () => beginsUntil(context, text, grounds));
+		return request(context, text, grounds, signal, (at) => mayBegin(context, text, grounds, at));
 	if (text.state === "held" && match && typeof decision !== "string") {
 		const passed = await letPass(context, text, others, { match, decision, readAt, ageMs }, signal);
 		if (passed !== undefined) return passed;
@@ -99,7 +103,7 @@ async function letPass(
 	const seen = { ...held, progress: { ...held.progress, ...decision.progress } };
 	const due = passingOf(seen, texts, options).filter(({ nextAt }) => (nextAt ?? 0) <= options.now());
 	const passing = { held: seen, match, isGone, readAt, ageMs };
-	const next = due.find((text) => mayPass(text, passing, options, readAt));
+	const next = await firstOf(context, due, passing);
 	if (next && !isGone) {
 		const progress = { ...decision.progress, replacedBy: next.id };
 		if (!(await write(context, held, { ...decision, progress }))) return false;
@@ -110,6 +114,16 @@ async function letPass(
 	for (const text of due)
 		if (!(await write(context, text, behindHeld(texts, decision.nextAt ?? readAt + longestWaitMs)))) return false;
 	return isGone ? true : undefined;
+}
+
+/** The first text that nothing keeps behind the held one, as the reading of that one shows. */
+async function firstOf(
+	context: QueueContext,
+	texts: readonly OutboxText[],
+	passing: Passing,
+): Promise<OutboxText | undefined> {
+	for (const text of texts) if (!gate(await situationOf(context, text, texts, { passing }), onHeldRead)) return text;
+	return undefined;
 }
 
 /** Takes in what the contact asked for. A held text of a contact who has opted out is not sent again. */
