@@ -2,16 +2,12 @@
 
 /** The schemas of openapi.json by their own names. Types only. */
 export type {
-	PartnerErrorBody,
 	Integration,
 	Agency,
 	Me,
 	ConversationVisibility,
 	ConversationSummary,
 	ConversationPage,
-	LookupRequest,
-	LookupEntry,
-	LookupResponse,
 	QueuedMessage,
 	AiSettings,
 	UnapprovedTemplate,
@@ -28,6 +24,4 @@ export type {
 	Message,
 	MessagePage,
 	ConversationWithMessages,
-	SendMessageRequest,
-	SendMessageResult,
 } from "./openapi.ts";

@@ -20,9 +20,9 @@ export type {
 
 export { cachedKey } from "./client/cached-key.ts";
 export type { Answered, Call, CallResponse, Result } from "./client/call.ts";
-export type { CallOptions, ClientOptions, RequestHeaders, RetryOptions } from "./client/client-options.ts";
+export type { CallOptions, ClientOptions, RetryOptions } from "./client/client-options.ts";
 export type { MeGroup } from "./client/me.ts";
-export type { CustomRequest, SendRequest } from "./client/request.ts";
+export type { CustomRequest } from "./client/request.ts";
 
 // Reading
 

@@ -6,8 +6,8 @@ import type {
 	Me,
 	Message,
 	MessagePage,
-	SendMessageResult,
 } from "messaging-conversations";
+import type { SendMessageResult } from "../generated/openapi.ts";
 
 // Good answers, written by hand from spec §2. The marked values are secrets that nothing handed out may show.
 

@@ -20,12 +20,10 @@ import type {
 	Outcome,
 	OutgoingMessage,
 	Paginated,
-	PartnerErrorBody,
 	PartnerErrorTag,
 	PhoneProblem,
 	QueuedMessage,
 	RequestError,
-	SendMessageResult,
 	Sent,
 } from "messaging-conversations";
 import {
@@ -41,6 +39,7 @@ import {
 	toE164,
 } from "messaging-conversations";
 import { expectTypeOf, test } from "vitest";
+import type { SendMessageResult } from "../generated/openapi.ts";
 
 declare const client: Client;
 declare const agency: AgencyClient;
@@ -400,7 +399,6 @@ test("the contract's types: nullable where the contract is, optional where it is
 	expectTypeOf<ConversationSummary["windowExpiresAt"]>().toEqualTypeOf<string | null>();
 	expectTypeOf<Message["id"]>().toEqualTypeOf<number>();
 	expectTypeOf<MessageMedia["content_type"]>().toEqualTypeOf<string | undefined>();
-	expectTypeOf<PartnerErrorBody>().toExtend<{ _tag: string; message: string }>();
 	expectTypeOf<Extract<Message["replyTo"], undefined>>().toEqualTypeOf<undefined>();
 	expectTypeOf<Extract<Message["body"], undefined>>().toBeNever();
 });

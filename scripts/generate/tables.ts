@@ -27,11 +27,14 @@ export const limits = ${JSON.stringify(limits)} as const;
 `;
 }
 
-/** The types of the schemas that callers may name. The bodies of single errors have the names of the error classes. */
+/** Schemas that callers never see, because the client has types of its own for what it sends and for what it makes of the answer. */
+const wireOnly = ["LookupRequest", "LookupEntry", "LookupResponse", "SendMessageRequest", "SendMessageResult"];
+
+/** The types of the schemas that callers get. The bodies of errors have the names of the error classes. */
 export function schemaNames(contract: Json): string {
 	const { PartnerErrorBody, ...schemas } = contract.components.schemas;
 	const bodies = (PartnerErrorBody.oneOf ?? PartnerErrorBody.anyOf).map(refName);
-	const names = ["PartnerErrorBody", ...Object.keys(schemas).filter((name) => !bodies.includes(name))];
+	const names = Object.keys(schemas).filter((name) => !bodies.includes(name) && !wireOnly.includes(name));
 	return `${banner}
 /** The schemas of openapi.json by their own names. Types only. */
 export type {

@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { libraryOf } from "../package/library.ts";
 import { child } from "./child.ts";
 import { tools } from "./consumer.ts";
 import { versionOf } from "./engines.ts";
@@ -14,7 +15,12 @@ const portable = ["bare", "exercise", "controls", "worker"] as const;
 
 /** What a consumer's compiler may know of its runtime, and the programs that can be written so. */
 const worlds = [
-	{ name: "DOM and @types/node", dom: true, types: ["node"], programs: [...portable, "main", "entry-points"] },
+	{
+		name: "DOM and @types/node",
+		dom: true,
+		types: ["node"],
+		programs: [...portable, "main", "entry-points", "members"],
+	},
 	{ name: "DOM", dom: true, types: [], programs: portable },
 	{ name: "@types/node", dom: false, types: ["node"], programs: [...portable, "main", "entry-points"] },
 	{ name: "@cloudflare/workers-types", dom: false, types: ["@cloudflare/workers-types"], programs: portable },
@@ -29,6 +35,7 @@ const resolutions = [
 
 /** The strictest consumer: it looks into the declarations of its dependencies too. */
 export function compilerTrials(consumer: string): Trial[] {
+	writeFileSync(join(consumer, "members.ts"), libraryOf({ withMsw: false }));
 	// The same programs once more, as CommonJS: nodenext reads the kind of a file from the package that it is in.
 	const required = join(consumer, "required");
 	mkdirSync(required);
@@ -55,7 +62,10 @@ export function compilerTrials(consumer: string): Trial[] {
 						noUncheckedIndexedAccess: true,
 						skipLibCheck,
 						allowImportingTsExtensions: true,
-						noEmit: true,
+						// Without files to write, TypeScript 5.4 does not look whether they can be written.
+						declaration: true,
+						emitDeclarationOnly: true,
+						outDir: join(consumer, "declared"),
 					};
 					const withMsw = dom && types.length > 0 && mocked.includes(compiler) ? [...programs, "msw"] : programs;
 					const files = folders.flatMap((folder) => withMsw.map((program) => `./${folder}/${program}.ts`));

@@ -108,15 +108,17 @@ export interface CallOptions {
 	keyScope?: object | undefined;
 	/** Retry options that differ from the client's, which hold for the others; `false` means exactly one request. */
 	retry?: RetryOptions | false | undefined;
-	/** Headers to send, such as `{ "x-request-source": "crm" }`, beside those of the client. */
-	headers?: RequestHeaders | undefined;
+	/**
+	 * Headers to send, such as `{ "x-request-source": "crm" }`, beside those of the client. `authorization` and those of the body and
+	 * the connection cannot be set.
+	 */
+	headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-/** Headers by their names. `authorization` and those of the body and the connection cannot be set. */
-export type RequestHeaders = Readonly<Record<string, string | undefined>>;
+type GivenHeaders = NonNullable<CallOptions["headers"]>;
 
 /** A copy of headers as a transport gets them: names in lower case, no blanks around a value. Undefined ones are left out. */
-export function sentHeaders(given: RequestHeaders): Record<string, string> {
+export function sentHeaders(given: GivenHeaders): Record<string, string> {
 	const pairs = Object.entries(defined(given)).map(([name, value = ""]) => [name.toLowerCase(), value.trim()] as const);
 	return Object.fromEntries(pairs);
 }
@@ -145,7 +147,7 @@ function isHeaders(value: unknown): boolean {
 }
 
 // A copy, because the caller may change its object between the pages of an iteration.
-const headers = rule<RequestHeaders>(
+const headers = rule<GivenHeaders>(
 	isHeaders,
 	"must be an object of ASCII texts by header name, without authorization and the headers of the body and the connection",
 ).check(overwrite((given) => ({ ...given })));

@@ -2,9 +2,11 @@ import type { CountryCode } from "../phone/phone.ts";
 import { createAnswers, withAnswers } from "../shared/copies.ts";
 import { type Observer, observedBy, observerOf } from "../shared/observer.ts";
 import { withProtocol } from "../shared/protocol.ts";
+import type { Call } from "./call.ts";
 import type { ClientState } from "./call-state.ts";
 import {
 	agencyIdText,
+	type CallOptions,
 	type CheckedOptions,
 	type ClientOptions,
 	checkBaseUrl,
@@ -20,13 +22,14 @@ import {
 	withSecretKey,
 } from "./client-options.ts";
 import { type ConversationsGroup, createConversations } from "./conversations.ts";
+import type { RequestError } from "./errors.ts";
 import { createExecutor } from "./execute.ts";
 import { createFetchTransport } from "./fetch-transport.ts";
 import { createMe, type MeGroup } from "./me.ts";
 import { createMessages, type MessagesGroup } from "./messages.ts";
 import { createReuseGuard, type ReuseGuard } from "./operation-id.ts";
 import { createRecipientCheck } from "./recipients.ts";
-import { createSendRequest, type SendRequest } from "./request.ts";
+import { type CustomRequest, createSendRequest } from "./request.ts";
 
 /** The calls of one agency. */
 export interface AgencyClient {
@@ -63,7 +66,7 @@ export interface Client {
 	 * const path = "/agencies/{agencyId}/conversations";
 	 * const page = await client.request({ method: "GET", path, agencyId: agency.id, query: { pageSize: 10 } });
 	 */
-	request: SendRequest;
+	request: (request: CustomRequest, options?: CallOptions) => Call<unknown, RequestError>;
 	/**
 	 * Returns a client with other options for everything that is not given here. It shares the connections and the retry
 	 * tokens of this one.

@@ -1,8 +1,8 @@
+import type { LookupResponse } from "../../generated/openapi.ts";
 import type {
 	ConversationPage,
 	ConversationSummary,
 	ConversationWithMessages,
-	LookupResponse,
 	Message,
 	MessagePage,
 } from "../../generated/schemas.ts";

@@ -1,7 +1,8 @@
 import type { operations } from "../../generated/openapi.ts";
 
 /** The operation ids of the contract, `openapi.json`. */
-export type OperationId = keyof operations;
+// Not `keyof operations`, which the declarations of a caller's library can't name.
+export type OperationId = { [Id in keyof operations]: Id }[keyof operations];
 
 /** An operation of the contract, or `request` for `client.request`. */
 export type Operation = OperationId | "request";

@@ -1,5 +1,5 @@
+import type { ConversationSummary, LookupResponse } from "../../generated/openapi.ts";
 import { limits } from "../../generated/operations.ts";
-import type { ConversationSummary, LookupResponse } from "../../generated/schemas.ts";
 import { type CountryCode, type E164, type PhoneProblem, readPhone } from "../phone/phone.ts";
 import { thisMoment } from "../shared/freshness.ts";
 import { untilAborted } from "../shared/signals.ts";

@@ -1,4 +1,4 @@
-import type { SendMessageRequest, SendMessageResult } from "../../generated/schemas.ts";
+import type { SendMessageRequest, SendMessageResult } from "../../generated/openapi.ts";
 import { type CountryCode, type E164, requireRecipient } from "../phone/phone.ts";
 import { freshMs, type Moment, msSince, thisMoment, watchRead } from "../shared/freshness.ts";
 import { isUuid } from "../shared/uuid.ts";

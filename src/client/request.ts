@@ -31,9 +31,6 @@ export interface CustomRequest {
 	body?: unknown;
 }
 
-/** Sends a {@link CustomRequest}. */
-export type SendRequest = (request: CustomRequest, options?: CallOptions) => Call<unknown, RequestError>;
-
 const isText = (value: unknown): boolean => typeof value === "string" && isWellFormed(value);
 const isSegment = (value: unknown): boolean => isText(value) && value !== "";
 const isParameter = (value: unknown): boolean =>
@@ -64,7 +61,11 @@ const requestSchema = object({
 });
 
 /** @param isLimited whether the client may send to some numbers only */
-export function createSendRequest({ api, run }: Executor, baseUrl: string, isLimited: boolean): SendRequest {
+export function createSendRequest(
+	{ api, run }: Executor,
+	baseUrl: string,
+	isLimited: boolean,
+): (request: CustomRequest, options?: CallOptions) => Call<unknown, RequestError> {
 	return (request, options) =>
 		createCall(() => {
 			// Before the request is checked, so that the error of a bad one has it too.

@@ -9,7 +9,7 @@ export type { ExplainedStep, Explanation } from "./explain.ts";
 export type { OutboxHealth, PauseHealth, WorkerHealth } from "./health.ts";
 export type { ResolveOptions, ResumeOptions, SuspendOptions } from "./operator.ts";
 export type { OutboxOptions } from "./options.ts";
-export { type CancelledTexts, createOutbox, type Outbox, type SettledChange } from "./outbox.ts";
+export { type CancelledTexts, type ContactOptions, createOutbox, type Outbox, type SettledChange } from "./outbox.ts";
 export { isOptIn, isOptOut, isRefusal, isWrongNumber } from "./policy/opt-out/opt-out.ts";
 export type { OnHeld, Purpose } from "./policy/purpose.ts";
 export type { QuietHours } from "./policy/quiet-hours.ts";
@@ -42,6 +42,7 @@ export {
 } from "./engines/bullmq.ts";
 export type { OutboxEngine, WakeOptions, WakeUp } from "./engines/engine.ts";
 export {
+	type PgBossDatabase,
 	type PgBossEngineOptions,
 	type PgBossLike,
 	type PgBossSendOptions,

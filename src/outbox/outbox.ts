@@ -173,7 +173,7 @@ export interface Outbox {
 	 * const { tooLate } = await outbox.cancelAll({ to: "+447700900101" });
 	 * console.log(`${tooLate.length} texts may still be delivered`);
 	 */
-	cancelAll: (options: CancelOptions) => Promise<CancelledTexts>;
+	cancelAll: (options: ContactOptions) => Promise<CancelledTexts>;
 	/**
 	 * Erases a contact: cancels as {@link Outbox.cancelAll} does, and removes the number and the text of every finished row.
 	 * Those of `tooLate`, which are `sending` or `held`, are erased as soon as they end: a held one within 48 hours, and the contact
@@ -184,13 +184,13 @@ export interface Outbox {
 	 * const { tooLate } = await outbox.erase({ to: "+447700900101" });
 	 * if (tooLate.length > 0) console.log("Call it again later, before you confirm the erasure.");
 	 */
-	erase: (options: CancelOptions) => Promise<CancelledTexts>;
+	erase: (options: ContactOptions) => Promise<CancelledTexts>;
 	/**
 	 * Stores that a contact asked for no more texts, for example by telephone. What waits for them ends as a message with STOP ends
 	 * it: see `optOut` of {@link OutboxOptions}. It stays when the contact is forgotten. Without `agencyId` it covers all agencies.
 	 * @example await outbox.optOut({ to: "+447700900101" });
 	 */
-	optOut: (options: CancelOptions) => Promise<void>;
+	optOut: (options: ContactOptions) => Promise<void>;
 	/**
 	 * Stores that a contact wants texts again. Returns whether they get them now: of an opt-out and an opt-in the newer one counts. A
 	 * message with STOP has the time of the service, and this call that of your machine. If the two are less than five minutes apart,
@@ -199,7 +199,7 @@ export interface Outbox {
 	 * It also says that the number is right, after the contact wrote that it is wrong: what waited as `wrong_number` goes out.
 	 * @example if (!(await outbox.optIn({ to: "+447700900101" }))) console.log("call again in five minutes");
 	 */
-	optIn: (options: CancelOptions) => Promise<boolean>;
+	optIn: (options: ContactOptions) => Promise<boolean>;
 	/**
 	 * Returns the texts that reached a final state, or whose message changed, and which were not acknowledged: the oldest
 	 * first, at most `limit`. Read them, store what you need, and {@link Outbox.acknowledge} them in the same transaction.
@@ -253,8 +253,8 @@ export interface Outbox {
 	restored: (options: { backupAt: Date | string | number }) => Promise<number>;
 }
 
-/** Options of `cancelAll` and `erase`. */
-export interface CancelOptions {
+/** Which contact `cancelAll`, `erase`, `optOut` and `optIn` mean. */
+export interface ContactOptions {
 	/** Contact phone number, as written. */
 	to: string;
 	/** The agency's id. @default all agencies */
@@ -498,18 +498,18 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		}
 	}
 
-	async function cancelAll(given: CancelOptions): Promise<CancelledTexts> {
+	async function cancelAll(given: ContactOptions): Promise<CancelledTexts> {
 		return stopRecipient(recipientFrom(given, "cancelAll"), { cancelRequested: true });
 	}
 
-	async function erase(given: CancelOptions): Promise<CancelledTexts> {
+	async function erase(given: ContactOptions): Promise<CancelledTexts> {
 		const recipient = recipientFrom(given, "erase");
 		const found = await stopRecipient(recipient, { cancelRequested: true, erase: true });
 		await store.erase(recipient);
 		return found;
 	}
 
-	function recipientFrom(given: CancelOptions, operation: string): Pick<Recipient, "to"> & Partial<Recipient> {
+	function recipientFrom(given: ContactOptions, operation: string): Pick<Recipient, "to"> & Partial<Recipient> {
 		const { to, agencyId } = check(optionsOf.recipient, "options", given, operation);
 		const { defaultCountry } = options;
 		// The number of a contact can have become invalid since.
@@ -551,7 +551,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		await wake({ to: phoneNumber, agencyId });
 	}
 
-	async function noteOptOut(given: CancelOptions, operation: "optOut" | "optIn") {
+	async function noteOptOut(given: ContactOptions, operation: "optOut" | "optIn") {
 		const recipient = recipientFrom(given, operation);
 		await store.note(recipient, { [operation === "optOut" ? "optedOut" : "optedIn"]: { own: now() } });
 		if (operation === "optOut") await endOptedOut(recipient, []);
@@ -574,7 +574,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	}
 
 	/** Whether texts may go out again. Of all agencies that is known of those with a text to the contact. */
-	async function optIn(given: CancelOptions): Promise<boolean> {
+	async function optIn(given: ContactOptions): Promise<boolean> {
 		const { to, agencyId } = await noteOptOut(given, "optIn");
 		const texts = agencyId === undefined ? await store.unfinished({ to }) : [];
 		const agencies = new Set([agencyId ?? "", ...texts.map((row) => row.agencyId)]);
@@ -700,7 +700,7 @@ const optionsOf = {
 	tx: fieldsOf<{ tx?: Transaction | undefined }>({ tx: checkedLater() }),
 	enqueue: fieldsOf<EnqueueOptions>({ tx: checkedLater(), allowUnlistedNumber: optional(flag) }),
 	// The client knows numbers and agency ids.
-	recipient: fieldsOf<CancelOptions>({ to: checkedLater(), agencyId: checkedLater() }),
+	recipient: fieldsOf<ContactOptions>({ to: checkedLater(), agencyId: checkedLater() }),
 	settled: fieldsOf<{ limit?: number | undefined; held?: boolean | undefined }>({
 		limit: optional(whole(1, 1_000)),
 		held: optional(flag),

@@ -1,9 +1,9 @@
 import type { PartnerError } from "messaging-conversations";
-import type { FeedOptions } from "./feed.ts";
+import type { ChangesOptions } from "./feed.ts";
 import type { Change } from "./memory.ts";
 
 /** Options of `watchAgencies`. `Tx` is the transaction that `save` takes. */
-export interface WatchAgenciesOptions<Tx = unknown> extends Omit<FeedOptions, "since"> {
+export interface WatchAgenciesOptions<Tx = unknown> extends Omit<ChangesOptions, "since"> {
 	/**
 	 * Returns the agency's stored checkpoint, or null or undefined if there is none. It is called before each poll, so another
 	 * process may have stored it.
@@ -14,7 +14,7 @@ export interface WatchAgenciesOptions<Tx = unknown> extends Omit<FeedOptions, "s
 	 * there. Without this option, store `change.checkpoint` in the body of your loop, and `checkpoint` of `onPoll`.
 	 */
 	save?: ((agencyId: string, checkpoint: string, tx?: Tx) => unknown) | undefined;
-	/** Where an agency without a stored checkpoint starts, as in {@link FeedOptions}. @default "beginning" */
+	/** Where an agency without a stored checkpoint starts, as in {@link ChangesOptions}. @default "beginning" */
 	since?: "now" | "beginning" | undefined;
 	/**
 	 * How many requests this process makes per second, over all agencies, retries included. Agencies take turns. It may be a

@@ -1,11 +1,8 @@
 import type { AgencyClient } from "messaging-conversations";
 import { fieldsOf } from "../shared/validation.ts";
-import { type ChangeFeed, type FeedOptions, feedFields, openFeed, pollOnce, publicFeed } from "./feed.ts";
+import { type ChangeFeed, type ChangesOptions, feedFields, openFeed, pollOnce, publicFeed } from "./feed.ts";
 import { checkAgency, checkOptions } from "./input.ts";
 import { poll } from "./poll.ts";
-
-/** Options of {@link changes}. */
-export type ChangesOptions = FeedOptions;
 
 /**
  * Polls once, and yields each conversation that has changed since a checkpoint, oldest change first, with its new

@@ -31,8 +31,8 @@ export interface ReadOptions {
 	concurrency?: number | undefined;
 }
 
-/** Options that `changes` and `watch` have in common. */
-export interface FeedOptions extends ReadOptions {
+/** Options of `changes`, which `watch` takes too. */
+export interface ChangesOptions extends ReadOptions {
 	/**
 	 * Where the feed starts: `"now"` skips existing messages, `"beginning"` delivers all conversations with all their
 	 * messages, and a checkpoint continues where its feed was.
@@ -149,7 +149,7 @@ export interface Feed extends Source {
 export interface FeedSettings extends Omit<Feed, "agency" | "memory" | "pace"> {}
 
 /** The options that all feeds have in common. */
-export const feedFields: FieldsOf<FeedOptions> = {
+export const feedFields: FieldsOf<ChangesOptions> = {
 	since: checkedLater(), // as a checkpoint
 	lookbackMs: optional(timerMs(0)),
 	statuses: optional(oneOf(true, false, "read")),
@@ -157,7 +157,7 @@ export const feedFields: FieldsOf<FeedOptions> = {
 };
 
 /** The settings of a feed, with the defaults of what is not given. */
-export function feedSettings(operation: SyncFunction, options: Omit<FeedOptions, "since">): FeedSettings {
+export function feedSettings(operation: SyncFunction, options: Omit<ChangesOptions, "since">): FeedSettings {
 	const { lookbackMs = 120_000, concurrency = 4, statuses = false, skip, raw = false } = options;
 	return {
 		operation,
@@ -178,7 +178,7 @@ export function feedSettings(operation: SyncFunction, options: Omit<FeedOptions,
 }
 
 /** Opens the feed of one agency by its checked options, and reads the checkpoint. */
-export function openFeed(operation: SyncFunction, agency: AgencyClient, options: FeedOptions): Feed {
+export function openFeed(operation: SyncFunction, agency: AgencyClient, options: ChangesOptions): Feed {
 	const memory = memoryFrom(operation, "since", options.since, agency.id);
 	return { ...feedSettings(operation, options), agency, memory };
 }

@@ -5,8 +5,8 @@
  */
 
 export type { AgencyChange, AgencyPoll, WatchAgenciesOptions } from "./agencies.ts";
-export { type ChangesOptions, changes } from "./changes.ts";
-export type { ChangeFeed, FeedOptions, ReadOptions, UnreadConversation } from "./feed.ts";
+export { changes } from "./changes.ts";
+export type { ChangeFeed, ChangesOptions, UnreadConversation } from "./feed.ts";
 export { fingerprintOf } from "./fingerprint.ts";
 export type { Change } from "./memory.ts";
 export { type Reconciled, type ReconcileOptions, reconcile, type StoredConversation } from "./reconcile.ts";

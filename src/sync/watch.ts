@@ -2,14 +2,14 @@ import type { AgencyClient, PartnerError } from "messaging-conversations";
 import { sleep } from "../shared/sleep.ts";
 import { callable, fieldsOf, optional } from "../shared/validation.ts";
 import { createAlerts } from "./alerts.ts";
-import { type ChangeFeed, type FeedOptions, feedFields, openFeed, pollOnce, publicFeed } from "./feed.ts";
+import { type ChangeFeed, type ChangesOptions, feedFields, openFeed, pollOnce, publicFeed } from "./feed.ts";
 import { nextDueAt } from "./followed.ts";
 import { checkAgency, checkOptions, pausesFrom, timerMs } from "./input.ts";
 import { type Change, never } from "./memory.ts";
 import { poll, pollStatuses } from "./poll.ts";
 
 /** Options of {@link watch}. */
-export interface WatchOptions extends FeedOptions {
+export interface WatchOptions extends ChangesOptions {
 	/**
 	 * The pause after a poll that found something, in milliseconds. It grows by half with each poll that finds nothing.
 	 * @default 15000

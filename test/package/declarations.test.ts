@@ -1,19 +1,23 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { libraryOf } from "../../scripts/package/library.ts";
 import { installPacked } from "./install.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const consumer = mkdtempSync(join(tmpdir(), "consumer-"));
 
-beforeAll(() => installPacked(consumer));
+beforeAll(() => {
+	installPacked(consumer);
+	for (const name of ["msw", "@types"])
+		symlinkSync(join(root, "node_modules", name), join(consumer, "node_modules", name));
+});
 afterAll(() => rmSync(consumer, { recursive: true }));
 
 test("a library whose exports have inferred types of the package gets declarations", () => {
-	symlinkSync(join(root, "node_modules/msw"), join(consumer, "node_modules/msw"));
 	writeFileSync(
 		join(consumer, "library.ts"),
 		`import { createClient } from "messaging-conversations";
@@ -47,8 +51,24 @@ export const feed = () => watch(agency, { since: "now" });
 export const nightly = () => reconcile(agency, { stored: [] });
 `,
 	);
-	const options = "--declaration --emitDeclarationOnly --strict --target es2022 --module nodenext --skipLibCheck";
-	const args = [...options.split(" "), "--lib", "es2022,dom,dom.iterable", "--outDir", "declared", "library.ts"];
-	const tsc = join(root, "node_modules/typescript/bin/tsc");
-	expect(spawnSync(process.execPath, [tsc, ...args], { cwd: consumer, encoding: "utf8" }).stdout).toBe("");
+	expect(declare("typescript", "library.ts")).toBe("");
 });
+
+// `npm run test:long -- runtimes` tries the same library with TypeScript 5.4 and the versions between.
+test.each(["typescript", "typescript-7"])(
+	"a library that exports the members of everything gets declarations from %s, because each type that they name is exported",
+	(compiler) => {
+		writeFileSync(join(consumer, "members.ts"), libraryOf({ withMsw: true }));
+		expect(declare(compiler, "members.ts")).toBe("");
+		const declared = readFileSync(join(consumer, "declared/members.d.ts"), "utf8");
+		expect(declared).toMatch(/pollNow: /);
+	},
+);
+
+/** Writes the declarations of a file, and returns what the compiler says. */
+function declare(compiler: string, file: string): string {
+	const options = "--declaration --emitDeclarationOnly --strict --target es2022 --module nodenext --skipLibCheck";
+	const args = [...options.split(" "), "--lib", "es2022,dom,dom.iterable", "--outDir", "declared", file];
+	const tsc = join(root, "node_modules", compiler, "bin/tsc");
+	return spawnSync(process.execPath, [tsc, ...args], { cwd: consumer, encoding: "utf8" }).stdout;
+}

@@ -38,37 +38,38 @@ export interface LostText {
 	readonly heldAt: string;
 }
 
-interface OfMessage {
+// No interfaces: the declarations of a library that exports an event can write these out, and need no name.
+type OfMessage = {
 	/** `id` of the message, as it is read. */
 	readonly messageId: number;
-}
+};
 
-interface OfSent extends OfMessage {
+type OfSent = OfMessage & {
 	/** `messageSid` of the message, as it is read. */
 	readonly messageSid: string;
-}
+};
 
-interface OfText {
+type OfText = {
 	/** The text. */
 	readonly body: string;
 	/** The operationId of its send, if it had one. */
 	readonly operationId: string | null;
-}
+};
 
-interface OfQueue {
+type OfQueue = {
 	/** `queueId` of the send that held a text. */
 	readonly queueId: string;
-}
+};
 
-interface OfConsent {
+type OfConsent = {
 	/** Whether a text was waiting. */
 	readonly hadHeldText: boolean;
-}
+};
 
-interface OfFlow {
+type OfFlow = {
 	/** The id of the flow, as in `sandbox.flow(id)`. */
 	readonly flowId: string;
-}
+};
 
 /** Events of one conversation, by `type`, with what each carries beside its stamp and {@link EventContact}. */
 export interface ConversationEvents {
@@ -174,22 +175,22 @@ export interface ConversationEvents {
 /** An event that carries nothing else. */
 export type Empty = Readonly<Record<never, never>>;
 
-interface OfFault {
+type OfFault = {
 	/** The fault, with what is left of it. */
 	readonly fault: EventFault;
-}
+};
 
-interface OfBreakpoint {
+type OfBreakpoint = {
 	/** The id of the breakpoint, as in `breakpoints.list()`. */
 	readonly breakpointId: string;
-}
+};
 
-interface OfRequest {
+type OfRequest = {
 	/** The HTTP method, as it came. */
 	readonly method: string;
 	/** Path below the base URL, as it came, without the query. */
 	readonly path: string;
-}
+};
 
 /** Events of the whole sandbox, by `type`, with what each carries beside {@link EventStamp}. */
 export interface SandboxWideEvents {

@@ -78,8 +78,8 @@ export interface FaultOptions {
 	readonly effect: Exclude<FaultKind, "status"> | FaultEffect;
 }
 
-/** An effect with everything settled. */
-export interface Effect {
+/** An effect with everything settled. No interface, because a library that exports it needs no name for it then. */
+export type Effect = {
 	readonly kind: FaultKind;
 	readonly status: number | null;
 	readonly retryAfter: string | null;
@@ -88,7 +88,7 @@ export interface Effect {
 	readonly body: string | null;
 	readonly contentType: string | null;
 	readonly location: string;
-}
+};
 
 /** A fault as it is kept; `remaining` null is without end. */
 export interface Fault {
