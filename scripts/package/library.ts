@@ -13,9 +13,6 @@ const argumentsOf: Readonly<Record<string, string>> = {
 	"Result<Data, Failure extends PartnerError>": "<string, main.PartnerError>",
 };
 
-/** Contents of files, which nobody takes apart. */
-const files = new Set(["Archive", "BugFile", "BugStep", "HistoryRest", "HistoryStep", "HistoryThread", "Snapshot"]);
-
 /**
  * A library that exports something of everything that an entry of the package exports: each function, and the members of each type,
  * without a type of its own. Its declarations have to name whatever they are made of.
@@ -33,7 +30,7 @@ export function libraryOf({ withMsw }: { withMsw: boolean }): string {
 		const names = [...text.matchAll(/^- `(\w+)` (type|value)$/gm)].map(([, name = "", kind]) =>
 			kind === "value"
 				? `export const ${name}_${index} = from${index}.${name};`
-				: `export const ${name}_${index} = (value: from${index}.${name}${argumentsOf[declared.get(name) ?? ""] ?? ""}) => ({ value, members: ${files.has(name) ? "value" : "membersOf(value)"} });`,
+				: `export const ${name}_${index} = (value: from${index}.${name}${argumentsOf[declared.get(name) ?? ""] ?? ""}) => ({ value, members: membersOf(value) });`,
 		);
 		const path = ["messaging-conversations", entry].filter(Boolean).join("/");
 		return [`import * as from${index} from "${path}";`, ...names].join("\n");
