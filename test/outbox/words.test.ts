@@ -190,6 +190,34 @@ describe("a contact who writes that the number is wrong", () => {
 		expect(await world.state("notice")).toBe("sent");
 	});
 
+	test.each([
+		["noted before", [["Wrong number"], ["STOP"], ["START"]]],
+		["beside it", [["STOP"], ["Wrong number", "START"]]],
+	])("a START without a time doesn't say that the number is right, with a wrong number %s", async (_, told) => {
+		const world = createWorld(notMine);
+		const { outbox, agency, anna, client } = world;
+		for (const words of told) {
+			world.sandbox.clock.advance({ minutes: 10 });
+			for (const each of words) anna.writes(each);
+			const { conversation, messagePage } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
+			const newest = messagePage.messages.slice(0, words.length);
+			await outbox.observe({
+				agencyId: agency.id,
+				conversation,
+				messages: newest.map((message) => ({ ...message, createdAt: null })),
+			});
+		}
+		// So that no read shows the messages with their times.
+		for (let count = 0; count < 60; count++) anna.writes(`Message ${count}`);
+		await add(world, "notice");
+		await world.pass({ minutes: 20 });
+		expect(world.texts()).toEqual([]);
+		expect(await outbox.optIn({ agencyId: agency.id, to: anna.phoneNumber })).toBe(true);
+		await add(world, "later");
+		await world.pass({ minutes: 1 });
+		expect(await world.state("later")).toBe("sent");
+	});
+
 	test("a tap on a button with this label says it too", async () => {
 		const world = createWorld(notMine);
 		tap(world, "Wrong number");

@@ -153,7 +153,7 @@ export function createContact(
 		};
 		const outAt = out && timeFrom(out, back, !wasOut);
 		// Only a person's word may say that the number is right, which has a time by this clock.
-		const backAt = back && timeFrom(back, out, wasOut && !wrongNumber && !before.wrongNumber);
+		const backAt = back && timeFrom(back, out, wasOut && !before.wrongNumber);
 		const wrongAt = wrongNumber && timeFrom(wrongNumber, undefined, !before.wrongNumber);
 		const refusedAt = refused && timeFrom(refused, undefined, !before.refused);
 		if (out && (!outAt?.service || outAt.service >= (before.optedOut?.service ?? 0))) heard.optOutSid = out.messageSid;

@@ -2,7 +2,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import Libsql from "libsql";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { sqliteStore } from "../port.ts";
 import { agencyId, frequent, type Many, manyOnMariadb, manyOnPostgres, manyOnSqlite } from "./many.ts";
 import { type MysqlServer, startMysql } from "./mysql-server.ts";
 import { newFile } from "./open.ts";
@@ -139,4 +140,41 @@ test("another process writes to SQLite during a purge", async () => {
 	const seen = new Libsql(file).prepare("select n from seen where n not in (10000, 20000)").all();
 	expect(seen.length).toBeGreaterThan(0);
 	await many.close();
+});
+
+test("a purge waits for as long as its statements took before it goes on, so that others get their turn", async () => {
+	const file = newFile();
+	const many = await manyOnSqlite(file, 4_000);
+	await many.close();
+	vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
+	onTestFinished(() => void vi.useRealTimers());
+	const db = new Libsql(file);
+	let ran = 0;
+	const takes40 = <Result>(result: Result): Result => {
+		ran++;
+		vi.advanceTimersByTime(40);
+		return result;
+	};
+	const prepare = (sql: string) => {
+		const statement = db.prepare(sql);
+		const all = (...values: unknown[]) => takes40(statement.all(...values));
+		return { all, run: (...values: unknown[]) => takes40(statement.run(...values)) };
+	};
+	let isOver = false;
+	const purging = sqliteStore({ prepare })
+		.purge(1_000)
+		.finally(() => (isOver = true));
+	await vi.advanceTimersByTimeAsync(0);
+	let pauses = 0;
+	for (; !isOver; pauses++) {
+		// Those that find and delete the texts.
+		const before = ran;
+		await vi.advanceTimersByTimeAsync(79);
+		expect(ran).toBe(before);
+		await vi.advanceTimersByTimeAsync(1);
+		expect(ran).toBeGreaterThan(before);
+	}
+	expect(await purging).toBe(2_000);
+	expect(pauses).toBeGreaterThan(2);
+	db.close();
 });
