@@ -523,6 +523,20 @@ describe("a text waits for what has to be asked", () => {
 		expect(world.texts()).toEqual(["answer"]);
 	});
 
+	test("own_held: a reply does not take that place if the window closes while the check of the application is asked", async () => {
+		const world: World = await createHeld({
+			beforeSend: ({ id }) => {
+				if (id === "answer") world.sandbox.clock.advance({ ms: 4_000 });
+				return "send";
+			},
+		});
+		world.anna.writes("Who is this?");
+		world.sandbox.clock.advance({ hours: 23, minutes: 59, ms: 52_000 });
+		await add(world, "answer", { purpose: "reply" });
+		await world.pass({ minutes: 1 });
+		expect([world.anna.state().held?.body, await world.state("answer")]).toEqual(["held", "waiting"]);
+	});
+
 	test("quiet_while_closed: a reply waits for the morning if the window is closed, and not if it is open", async () => {
 		const world = createWorld(night);
 		goTo(world, "05T22:00:00");
