@@ -583,8 +583,8 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	}
 
 	/**
-	 * Ends what waits for a contact who has asked for no more texts, also what is due in days. Tries again when a worker changed a row
-	 * at that moment.
+	 * Ends what waits for a contact who has asked for no more texts, also what is due in days, and keeps what is held from being sent
+	 * again. Tries again when a worker changed a row at that moment.
 	 */
 	async function endOptedOut(
 		{ to, agencyId }: { to: string; agencyId?: string | undefined },
@@ -594,15 +594,18 @@ export function createOutbox(given: OutboxOptions): Outbox {
 			for (;;) {
 				const row = await store.find(id);
 				// What was restored from a backup may have been sent, which the worker finds out.
-				if (row?.state !== "waiting" || isRestored(row)) break;
+				const isWaiting = row?.state === "waiting" && !isRestored(row);
+				const isHeld = row?.state === "held" && !row.progress.cancelRequested;
+				if (!isWaiting && !isHeld) break;
 				const contact = createContact(store, optOuts, row, now);
 				await contact.learn(null);
 				await contact.hear(messages);
 				const answer = gate({ ...plain(row), contact: await contact.view() }, onOptOut);
 				if (answer?.do !== "become") break;
-				const next = changed(row, answer.change, now());
+				// A held text is not sent again, also by a worker that is about to.
+				const next = changed(row, isWaiting ? answer.change : { progress: { cancelRequested: true } }, now());
 				if (!(await store.save(next))) continue;
-				await settled(next);
+				if (isWaiting) await settled(next);
 				break;
 			}
 		}

@@ -114,7 +114,38 @@ describe("opt-outs", () => {
 		expect(world.texts()).toEqual([]);
 	});
 
-	test("optOut and optIn store what came by telephone, for one agency or all, and forget keeps it", async () => {
+	test.each([
+		["optOut by telephone", false],
+		["a STOP that observe tells of", true],
+	])("a held text is not sent again after %s while a hook is asked about it", async (_, isObserved) => {
+		let during = async (): Promise<void> => {};
+		const beforeSend = async () => {
+			await during();
+			return "send" as const;
+		};
+		const world = createWorld({ ...defaults, onReply: "send", beforeSend });
+		const { anna, agency, client, sandbox } = world;
+		// Another process, such as the one of the CRM.
+		const other = world.restart({ beforeSend: undefined });
+		sandbox.clock.advance({ hours: 25 });
+		await add(world, "held");
+		await world.pass({ minutes: 10 });
+		expect(await stateOf(world, "held")).toEqual(["held", null]);
+		let asked = 0;
+		during = async () => {
+			if (asked++ > 0) return;
+			if (!isObserved) return void (await other.optOut({ to: anna.phoneNumber }));
+			anna.writes("STOP");
+			const { conversation, messagePage } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
+			await other.observe({ agencyId: agency.id, conversation, messages: messagePage.messages });
+		};
+		anna.writes("Who is this?");
+		await world.pass({ minutes: 30 });
+		expect([asked > 0, world.texts()]).toEqual([true, []]);
+		expect(await world.outbox.status("held")).toMatchObject({ cancelRequested: true });
+	});
+
+	test("optOut and optIn store what came by telephone, for one agency or all, and erase keeps it", async () => {
 		const world = createWorld(defaults);
 		const { outbox, anna, agency } = world;
 		await outbox.optOut({ to: "+44 7700 900101" });
