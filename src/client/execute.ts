@@ -65,6 +65,8 @@ const noParameters = parameters(undefined);
 export type RequestOnce = (init: Init) => Promise<{ data?: unknown; error?: unknown }>;
 
 export interface Executor {
+	/** What the client has seen of the service. */
+	answers: ClientState["answers"];
 	/** The retry options of the client. */
 	retry: RetryPolicy;
 	/** The requests of the contract, typed by it. */
@@ -117,6 +119,7 @@ function createApi(baseUrl: string): Api<paths> {
 
 export function createExecutor(client: ClientState): Executor {
 	return {
+		answers: client.answers,
 		api: createApi(client.baseUrl),
 		retry: client.retry,
 		run: (plan, options, request) => run(startCall(client, Object.assign(emptyPlan(), plan), options), request),

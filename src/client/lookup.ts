@@ -290,7 +290,7 @@ async function orAbort<T>(work: Promise<T>, source: LookupSource): Promise<T> {
 }
 
 /** The path of the first result that is for another number than asked at its position: it would show another contact. */
-function mismatch(sent: readonly string[], results: readonly { phoneNumber: string }[]): string | undefined {
+export function mismatch(sent: readonly string[], results: readonly { phoneNumber: string }[]): string | undefined {
 	const at = results.findIndex(({ phoneNumber }, index) => phoneNumber !== sent[index]);
 	if (at >= 0) return `/results/${at}/phoneNumber`;
 	return results.length === sent.length ? undefined : "/results";

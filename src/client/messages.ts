@@ -1,5 +1,6 @@
-import type { SendMessageRequest, SendMessageResult } from "../../generated/openapi.ts";
+import type { LookupResponse, SendMessageRequest, SendMessageResult } from "../../generated/openapi.ts";
 import { type CountryCode, type E164, requireRecipient } from "../phone/phone.ts";
+import { isCopy, readFresh } from "../shared/copies.ts";
 import { freshMs, type Moment, msSince, thisMoment, watchRead } from "../shared/freshness.ts";
 import { isUuid } from "../shared/uuid.ts";
 import { object, oneOf, optional, ownField, rule, text } from "../shared/validation.ts";
@@ -13,10 +14,12 @@ import {
 	isPartnerError,
 	PartnerHeldText,
 	PartnerInvalidInput,
+	PartnerUnexpectedResponse,
 	type SendError,
 	withProgress,
 } from "./errors.ts";
 import { type Executor, parameters, type Reply } from "./execute.ts";
+import { mismatch } from "./lookup.ts";
 import type { ReuseGuard } from "./operation-id.ts";
 import { httpDate } from "./retry.ts";
 
@@ -41,8 +44,8 @@ export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
 	 *
 	 * It costs one read, within the same deadline and with the same key, which `attempts` counts too. If the send can't begin
 	 * within 10 seconds of it, the conversation is read again. No retry begins later than that. The key needs the scope `conversations:read`
-	 * as well. If the read fails, the call ends with the error of `conversations.get`, and nothing was sent. A number without
-	 * a conversation is sent to. Somebody can still come in between the read and the send.
+	 * as well. If the read fails, the call ends with the error of `conversations.get`, and nothing was sent. An old copy, such as that
+	 * of a cache, is read again, and counts as a read that failed if there is no newer answer. A number without a conversation is sent to. Somebody can still come in between the read and the send.
 	 *
 	 * If you repeat a send whose outcome was `unknown`, it is refused if its own text is held by then. `sameText` is true,
 	 * and it means that the service took the text: there is nothing to repeat.
@@ -145,7 +148,7 @@ export interface MessagesOptions {
 }
 
 export function createMessages(executor: Executor, settings: MessagesOptions): MessagesGroup {
-	const { api, run } = executor;
+	const { api, run, answers } = executor;
 	const { agencyId, defaultCountry, isAllowed, guard } = settings;
 
 	const send = async (message: OutgoingMessage, options: SendOptions | undefined): Promise<Reply<Sent>> => {
@@ -197,9 +200,9 @@ export function createMessages(executor: Executor, settings: MessagesOptions): M
 		let readAttempts = 0;
 		/** Reads before the send, and again if the send could not begin while the reading was fresh. */
 		const readAndPost = async (): Promise<Reply<SendMessageResult>> => {
-			const watch = watchRead();
-			readAttempts += await refuseIfHeld({ to, text }, plan, call).finally(watch.end);
-			const freshUntil = inMs(freshMs - watch.ageMs());
+			const { attempts, ageMs } = await refuseIfHeld({ to, text }, plan, call);
+			readAttempts += attempts;
+			const freshUntil = inMs(freshMs - ageMs());
 			if (plan.beginBy && plan.beginBy.date <= freshUntil.date) return post(plan);
 			return post({ ...plan, beginBy: freshUntil }).catch((error: unknown) => {
 				if (!isPartnerError(error) || error.field !== "beginBy" || error.outcome !== "not_sent") throw error;
@@ -222,37 +225,79 @@ export function createMessages(executor: Executor, settings: MessagesOptions): M
 		}
 	};
 
-	/** Reads the conversation before a send, and returns the number of requests made. Throws if the service holds a text. */
+	/** Reads the conversation before a send, and returns how old that is. Throws if the service holds a text. */
 	const refuseIfHeld = async (
 		{ to, text }: { to: E164; text: string },
 		{ operationId, secrets, begun }: CallPlan<SendMessageResult>,
 		call: CallOptions,
-	): Promise<number> => {
-		const plan = { operation: "conversations.get", agencyId, operationId, secrets, begun } as const;
+	): Promise<{ attempts: number; ageMs: () => number }> => {
+		const shared = { agencyId, operationId, secrets, begun };
+		const operation = "conversations.get";
+		let attempts = 0;
+		let ageMs = () => 0;
+		const counted = async <Data>(asking: Promise<Reply<Data>>): Promise<Reply<Data>> => {
+			const reply = await asking;
+			attempts += reply.attempts;
+			return reply;
+		};
+		const read = async (isAgain: boolean) => {
+			// Another size of the page, for which no cache has an answer.
+			const page = { pageSize: isAgain ? 2 : 1, cursor: undefined, ...call };
+			const watch = watchRead();
+			try {
+				const reply = await counted(readConversation(executor, { ...shared, operation }, to, page));
+				return { data: reply.data, response: reply.head, correlationId: reply.correlationId };
+			} catch (error) {
+				const isMissing = isPartnerError(error) && error._tag === "PartnerNotFound";
+				if (!isMissing || !error.headers || !isCopy(answers, error.headers)) throw error;
+				attempts += error.attempts;
+				return undefined;
+			} finally {
+				watch.end();
+				ageMs = watch.ageMs;
+			}
+		};
+		const lookUp = async () => {
+			const plan: CallPlan<LookupResponse> = {
+				...shared,
+				operation: "conversations.lookup",
+				verify: ({ results }) => mismatch([to], results),
+			};
+			const init = { params: parameters({ agencyId }), body: { phoneNumbers: [to] } };
+			const { data } = await counted(
+				run(plan, call, (once) => api.POST("/agencies/{agencyId}/conversations/lookup", { ...once, ...init })),
+			);
+			return data.results[0]?.conversation;
+		};
+		const stale = () =>
+			new PartnerUnexpectedResponse(
+				`${operation}: the answer is an old copy, such as that of a cache in front of the service`,
+				{ operation, agencyId, operationId, retryable: true },
+			);
 		try {
-			const { data, attempts, ...reply } = await readConversation(executor, plan, to, {
-				pageSize: 1,
-				cursor: undefined,
-				...call,
-			});
-			const held = data.conversation.queuedMessages;
-			if (held.length === 0) return attempts;
+			const found = await readFresh(answers, `${agencyId} ${to}`, { read, lookUp, stale, isShort: true });
+			if (!found) return { attempts, ageMs };
+			// A lookup can bear a copy out. It doesn't show what is held.
+			if (isCopy(answers, found.response.headers)) throw stale();
+			const held = found.data.conversation.queuedMessages;
+			if (held.length === 0) return { attempts, ageMs };
 			const sameText = held.every(({ body, attachmentUploadId }) => body === text && attachmentUploadId === null);
 			const message = 'messages.send: not sent, because it would replace a held text, and ifHeld is "refuse"';
-			const correlationId = reply.correlationId();
+			const correlationId = found.correlationId();
 			throw new PartnerHeldText(message, {
 				operation: "messages.send",
 				agencyId,
 				operationId,
 				outcome: "not_sent",
-				attempts,
 				correlationId,
 				sameText,
 			});
 		} catch (error) {
+			if (!isPartnerError(error)) throw error;
+			attempts += error.attempts;
 			// Only the service itself says so: nothing is held.
-			if (isPartnerError(error) && error._tag === "PartnerNotFound") return error.attempts;
-			throw withProgress(error, { outcome: "not_sent" }, refuseIfHeld);
+			if (error._tag === "PartnerNotFound") return { attempts, ageMs };
+			throw withProgress(error, { outcome: "not_sent", attempts }, refuseIfHeld);
 		}
 	};
 

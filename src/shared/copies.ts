@@ -4,6 +4,11 @@
  */
 import { createRecent, type Recent } from "./recent.ts";
 
+/** The headers of an answer. */
+interface ReceivedHeaders {
+	get: (name: string) => string | null | undefined;
+}
+
 /** What an answer shows of a conversation, as far as a later one must show it too. */
 interface Content {
 	/** `lastMessageAt`, in milliseconds; 0 without one. */
@@ -26,7 +31,7 @@ export interface Answers {
 	/** Notes the correlation id of an answer, and the URL of its request without the query. */
 	note: (id: string | null | undefined, url: string) => void;
 	/** Whether an id was seen before, with the same URL alone. One that two URLs had is no id of one answer. */
-	isRepeated: (id: string | null) => boolean;
+	isRepeated: (id: string | null | undefined) => boolean;
 	/** What the conversations were when they were read last, by agency and number. */
 	known: Recent<Known>;
 }
@@ -45,7 +50,7 @@ export function createAnswers(): Answers {
 			else seen.set(id, before === "shared" || before.url !== url ? "shared" : { url, times: before.times + 1 });
 		},
 		isRepeated(id) {
-			const found = id === null ? undefined : seen.get(id);
+			const found = id ? seen.get(id) : undefined;
 			return found !== undefined && found !== "shared" && found.times > 1;
 		},
 		known: createRecent<Known>(mostConversations),
@@ -68,7 +73,7 @@ const longestAge = 10;
 /** Whether an answer is proven to be a copy, by its headers or because the conversation was known to be further. */
 export function isCopy(
 	answers: Answers,
-	headers: Headers,
+	headers: ReceivedHeaders,
 	content?: Content,
 	known?: Partial<Known> | undefined,
 ): boolean {
@@ -109,7 +114,7 @@ interface Answer {
 		conversation: { summary: Summary };
 		messagePage: { messages: readonly { messageSid: string }[] };
 	};
-	response: { headers: Headers };
+	response: { headers: ReceivedHeaders };
 }
 
 /** How a conversation is read. */
@@ -122,6 +127,8 @@ interface Reads<Answered extends Answer> {
 	stale: () => Error;
 	/** The time of the newest message that is known from elsewhere, in milliseconds. */
 	knownAt?: number | undefined;
+	/** Whether only the newest message is read. Another one of the same time may then be missing. */
+	isShort?: boolean;
 }
 
 /**
@@ -135,11 +142,11 @@ export async function readFresh<Answered extends Answer>(
 	name: string,
 	reads: Reads<Answered>,
 ): Promise<Answered | undefined> {
-	const { read, lookUp, stale, knownAt = 0 } = reads;
+	const { read, lookUp, stale, knownAt = 0, isShort = false } = reads;
 	const before = answers.known.get(name);
 	const overruledAt = before?.overruledAt ?? 0;
 	const latest = Math.max(before?.lastMessageAt ?? 0, knownAt > overruledAt ? knownAt : 0);
-	const known = { ...before, lastMessageAt: latest };
+	const known = { lastMessageAt: latest, newestId: isShort ? undefined : before?.newestId };
 	const isStale = ({ data, response }: Answer): boolean => isCopy(answers, response.headers, contentOf(data), known);
 	const accept = (answer: Answered, isTruth = false): Answered => {
 		const { ids, lastMessageAt } = contentOf(answer.data);

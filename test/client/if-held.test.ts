@@ -377,3 +377,142 @@ test.each(thrown)("%s that is thrown during the read passes unchanged, and gives
 	expect(calls).toBe(1);
 	expect(await messages.send({ ...text, body: "Two" })).toMatchObject({ messageId: sentNow.messageId });
 });
+
+/** What shows that an answer is a copy. */
+type Tells = "Age" | "the correlation id" | "an earlier read";
+
+/** A client behind a cache, which answers the next reads of a conversation with what it has kept of it. */
+function cached(serves: number, { isBlind = false, tells = "Age" as Tells } = {}) {
+	const sandbox = createSandbox();
+	const agency = sandbox.agency();
+	const anna = agency.contact("+447700900101");
+	const kept = new Map<string, Response>();
+	const asked: string[] = [];
+	let left = 0;
+	let isKeeping = true;
+	const fetch: typeof globalThis.fetch = async (input, init) => {
+		const url = new URL(String(input));
+		// It may take another query for another page.
+		const name = isBlind ? url.pathname : url.href;
+		const isRead = init?.method === "GET";
+		asked.push(`${init?.method} ${url.pathname.split("/").at(-1)}${url.search}`);
+		const copy = isRead && left > 0 ? kept.get(name)?.clone() : undefined;
+		if (copy) {
+			left--;
+			if (tells === "Age") copy.headers.set("age", "600");
+			if (tells !== "the correlation id") copy.headers.set("x-correlation-id", crypto.randomUUID());
+			return copy;
+		}
+		const response = await sandbox.fetch(url.href, init);
+		if (isRead && isKeeping) kept.set(name, new Response(await response.clone().text(), response));
+		return response;
+	};
+	const client = createClient({ ...sandbox.connection, fetch, retry: false });
+	const { conversations, messages } = client.agency(agency.id);
+	const message = { to: anna.phoneNumber, body: words, operationId: "note-1", ifHeld: "refuse" } as const;
+	return {
+		sandbox,
+		agency,
+		anna,
+		asked,
+		/** The cache keeps the conversation as it is now, for both sizes of the page. */
+		keep: async () => {
+			for (const pageSize of [1, 2]) await conversations.get(anna.phoneNumber, { pageSize }).result();
+			asked.length = 0;
+		},
+		/** Another send is refused, and the cache keeps nothing of its read. */
+		readPast: async () => {
+			isKeeping = false;
+			await messages.send({ ...message, operationId: "note-0" }).result();
+		},
+		serve: () => void (left = serves),
+		send: () => messages.send(message),
+		held: () => agency.conversation(anna).state().held?.body,
+	};
+}
+
+describe("an old copy is no reading", () => {
+	const get = "GET %2B447700900101";
+	const befores = [
+		["a 200", (world: ReturnType<typeof cached>) => void world.anna.writes("Hello")],
+		["a 404", () => {}],
+	] as const;
+
+	const told = ["Age", "the correlation id", "an earlier read"] as const;
+	test.each(
+		befores
+			.flatMap(([name, prepare]) => told.map((tells) => [name, tells, prepare] as const))
+			// A 404 shows nothing that could be less than what is known.
+			.filter(([name, tells]) => name === "a 200" || tells !== "an earlier read"),
+	)("#51 %s from before a text was held, as %s shows: the text is refused", async (_, tells, prepare) => {
+		const world = cached(1, { tells });
+		prepare(world);
+		await world.keep();
+		world.sandbox.clock.advance({ hours: 30 });
+		world.agency.staff.sends({ contact: world.anna, text: "I'll call you." });
+		// The cache keeps the page that it had.
+		if (tells === "an earlier read") await world.readPast();
+		world.serve();
+		expect(await failure(world.send)).toMatchObject({ _tag: "PartnerHeldText", outcome: "not_sent" });
+		expect(world.asked).not.toContain("POST messages");
+		expect(world.held()).toBe("I'll call you.");
+	});
+
+	test.each(befores.flatMap(([name, before]) => [true, false].map((isBlind) => [name, isBlind, before] as const)))(
+		"#51 nothing but copies of %s: the read has failed, and nothing is sent (blind to the query: %s)",
+		async (...given) => {
+			const [, isBlind, prepare] = given;
+			const world = cached(always, { isBlind });
+			prepare(world);
+			await world.keep();
+			world.sandbox.clock.advance({ hours: 30 });
+			world.agency.staff.sends({ contact: world.anna, text: "I'll call you." });
+			world.serve();
+			const error = await failure(world.send);
+			expect(error).toMatchObject({
+				_tag: "PartnerUnexpectedResponse",
+				operation: read,
+				operationId: "note-1",
+				outcome: "not_sent",
+				retryable: true,
+				attempts: world.asked.length,
+			});
+			expect(world.asked).not.toContain("POST messages");
+			expect(world.held()).toBe("I'll call you.");
+		},
+	);
+
+	test("#51 a copy that a lookup bears out doesn't show what is held", async () => {
+		const world = cached(always);
+		world.agency.staff.sends({ contact: world.anna, text: "I'll call you." });
+		await world.keep();
+		world.serve();
+		// Even one that shows a held text: it may be the wrong one by now.
+		expect(await failure(world.send)).toMatchObject({ _tag: "PartnerUnexpectedResponse", outcome: "not_sent" });
+		expect(world.asked).toEqual([`${get}?pageSize=1`, `${get}?pageSize=2`, "POST lookup"]);
+	});
+
+	test("a copy of a 404 that a lookup bears out: the number is sent to", async () => {
+		const world = cached(always);
+		await world.keep();
+		world.serve();
+		await expect(world.send()).resolves.toMatchObject({ queued: true });
+		expect(world.asked).toEqual([`${get}?pageSize=1`, "POST lookup", "POST messages"]);
+	});
+
+	test("one correlation id for all answers proves nothing: each send goes out", async () => {
+		const sandbox = createSandbox();
+		const { id } = sandbox.agency();
+		const anna = sandbox.agency().contact("+447700900101");
+		anna.writes("Hello");
+		const fetch: typeof globalThis.fetch = async (input, init) => {
+			const response = await sandbox.fetch(String(input), init);
+			const headers = new Headers(response.headers);
+			headers.set("x-correlation-id", "gateway");
+			return new Response(await response.text(), { status: response.status, headers });
+		};
+		const { messages } = createClient({ ...sandbox.connection, fetch }).agency(id);
+		for (const body of ["One", "Two", "Three"]) await messages.send({ to: anna.phoneNumber, body, ifHeld: "refuse" });
+		expect(anna.inbox().map(({ body }) => body)).toEqual(["One", "Two", "Three"]);
+	});
+});
