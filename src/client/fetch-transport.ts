@@ -1,4 +1,3 @@
-import type { AsyncLocalStorage } from "node:async_hooks";
 import { onAbort, untilAborted } from "../shared/signals.ts";
 import { ignoreErrors } from "./attempt-event.ts";
 import {
@@ -147,11 +146,17 @@ interface UndiciRequest {
 /** The send whose `fetch` is being called. Most often undici makes the request before that call returns. */
 let starting: Send | undefined;
 
+/** What is used of Node's `AsyncLocalStorage`. Runtimes without it have no such type. */
+interface Contexts {
+	run: <Result>(send: Send, call: () => Result) => Result;
+	getStore: () => Send | undefined;
+}
+
 /** The sends of the contexts in which undici makes its requests. Undefined until the first send that must begin in time. */
-let contexts: AsyncLocalStorage<Send> | undefined;
+let contexts: Contexts | undefined;
 
 /** Undefined in runtimes that have no such thing. */
-let createContexts: (() => AsyncLocalStorage<Send>) | undefined;
+let createContexts: (() => Contexts) | undefined;
 
 /** The sends that undici has made no request of so far, in the order of their calls. */
 const waiting = new Set<Send>();

@@ -5,7 +5,7 @@ import { type Answer, gate, type Rule } from "../gate/gate.ts";
 import type { Fact, Known, Situation } from "../gate/situation.ts";
 import type { OutboxText } from "../text.ts";
 import type { QueueContext } from "./context.ts";
-import { hookFailure } from "./failure.ts";
+import { hookFailure } from "./hook-failure.ts";
 
 /** What a text is asked about with, beside what is stored. */
 export type More = Partial<Pick<Situation, "known" | "failed" | "readingAgeMs" | "previousId" | "passing">>;

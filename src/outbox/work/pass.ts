@@ -10,7 +10,7 @@ import type { Change, OpenText, OutboxText } from "../text.ts";
 import { ask, situationOf } from "./ask.ts";
 import type { QueueContext } from "./context.ts";
 import { find } from "./facts.ts";
-import { reportHook } from "./failure.ts";
+import { reportHook } from "./hook-failure.ts";
 import { request } from "./send.ts";
 import { write } from "./write.ts";
 

@@ -12,7 +12,7 @@ import { hasRefused, isNumberWrong, optOutOf } from "../policy/contact-view.ts";
 import { policies, purposeOf } from "../policy/purpose.ts";
 import { quietUntil } from "../policy/quiet-hours.ts";
 import { type Change, type OutboxText, storableId } from "../text.ts";
-import { hookFailure, ifHookFailed } from "./failure.ts";
+import { hookFailure, ifHookFailed } from "./hook-failure.ts";
 import { askBeforeSend, askOnReply, type BeforeSendVerdict, type ReplyVerdict } from "./hooks.ts";
 import type { Pauses } from "./pauses.ts";
 import type { QuietClock } from "./quiet.ts";

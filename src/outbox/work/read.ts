@@ -17,8 +17,9 @@ import {
 } from "../match.ts";
 import { errorOf, type OutboxText, type Recipient, type Restored, storableId } from "../text.ts";
 import type { QueueContext } from "./context.ts";
-import { failureOf, hookFailure } from "./failure.ts";
+import { failureOf } from "./failure.ts";
 import { isRefusedByGateway } from "./gateway.ts";
+import { hookFailure } from "./hook-failure.ts";
 import { watchedFrom } from "./watch.ts";
 import { write } from "./write.ts";
 

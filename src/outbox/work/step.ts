@@ -15,7 +15,7 @@ import { optOutOf } from "../policy/contact-view.ts";
 import type { Change, OutboxText } from "../text.ts";
 import { situationOf } from "./ask.ts";
 import type { QueueContext } from "./context.ts";
-import { hookFailure, ifHookFailed } from "./failure.ts";
+import { hookFailure, ifHookFailed } from "./hook-failure.ts";
 import { behindHeld, pass } from "./pass.ts";
 import { ifNotNow, mayBegin } from "./permission.ts";
 import { noted, readFor } from "./read.ts";
