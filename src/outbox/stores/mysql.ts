@@ -116,8 +116,9 @@ const statements = ({ texts, stops, queues, agencies, workers }: Names): Stateme
 		asleep: `select agency_id, next_at from ${texts} force index (health) where state = 'waiting' and reason = 'quiet_hours' group by agency_id, next_at`,
 		awaken: change(
 			"next_at = $1, version = version + 1",
-			everyText,
-			"state = 'waiting' and reason = 'quiet_hours' and agency_id = $2 and next_at = $3 and next_at > $1",
+			`state = 'waiting' and next_at = $3 and ${everyText}`,
+			"reason = 'quiet_hours' and agency_id = $2 and next_at > $1",
+			"health",
 		),
 		recover: change(`next_at = ${awake}`, everyText, `state in ${open} and next_at > ${awake} and next_at > $1`),
 		recoverQueues: `update ${queues} set due_at = least(due_at, $1), band = least(band, 1), revision = revision + 1

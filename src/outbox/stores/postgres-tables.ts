@@ -33,7 +33,7 @@ const indexes = {
 	ended: "(since, seq) where next_at is null and recipient <> ''",
 	unacknowledged: "(since, seq) where unacknowledged is not null",
 	health: "(state, next_at) where state in ('waiting', 'sending', 'held', 'unknown')",
-	asleep: "(agency_id, next_at) where state = 'waiting' and reason = 'quiet_hours'",
+	asleep: "(agency_id, next_at, seq) where state = 'waiting' and reason = 'quiet_hours'",
 };
 
 /** The indexes of the queues. */

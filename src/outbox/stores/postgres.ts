@@ -88,8 +88,8 @@ const statements = ({ texts, stops, queues, agencies, workers }: Names, hidden: 
 		where recipient = $2 and ($3::text = '' or agency_id = $3::text) returning 1 as one`,
 	asleep: `select agency_id, next_at from ${texts} where state = 'waiting' and reason = 'quiet_hours' group by agency_id, next_at`,
 	awaken: changing(texts, `update ${texts} set next_at = $1::bigint, version = version + 1`, {
-		among: everyText,
-		fits: "state = 'waiting' and reason = 'quiet_hours' and agency_id = $2::text and next_at = $3::bigint and next_at > $1::bigint",
+		among: `state = 'waiting' and reason = 'quiet_hours' and agency_id = $2::text and next_at = $3::bigint and ${everyText}`,
+		fits: "next_at > $1::bigint",
 	}),
 	recover: changing(texts, `update ${texts} set next_at = ${awake}`, {
 		among: everyText,

@@ -93,8 +93,8 @@ const statements = ({ texts, stops, queues, agencies, workers }: Names): Stateme
 		where recipient = $2 and ($3 = '' or agency_id = $3) returning 1 as one`,
 	asleep: `select agency_id, next_at from ${texts} where state = 'waiting' and reason = 'quiet_hours' group by agency_id, next_at`,
 	awaken: changing(texts, `update ${texts} set next_at = $1, version = version + 1`, {
-		among: everyText,
-		fits: "state = 'waiting' and reason = 'quiet_hours' and agency_id = $2 and next_at = $3 and next_at > $1",
+		among: `state = 'waiting' and reason = 'quiet_hours' and agency_id = $2 and next_at = $3 and ${everyText}`,
+		fits: "next_at > $1",
 	}),
 	recover: changing(texts, `update ${texts} set next_at = ${awake}`, {
 		among: everyText,

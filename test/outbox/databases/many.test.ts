@@ -42,6 +42,17 @@ test.each([
 		expect(turn.map(({ seq }) => seq)).toEqual((await store.unfinished(to)).map(({ seq }) => seq));
 		await store.wake({ ...to, agencyId }, 900_000);
 		expect(await counted("next_at = 900000")).toBe(count / 6);
+		// Of the few that sleep it reads no others.
+		await run(
+			"update outbox_text set reason = 'quiet_hours', next_at = 1234567 where state = 'waiting' and seq % 20 = 0",
+		);
+		const asleep = await counted("next_at = 1234567");
+		const before = statements();
+		await store.awaken({ agencyId, until: 1_234_567 }, 850_000);
+		const awakening = statements();
+		expect(await counted("next_at = 850000")).toBe(asleep);
+		const ofTexts = awakening.filter(({ sql }) => !sql.includes("outbox_text_queues"));
+		expect(ofTexts.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThanOrEqual(2 * asleep + 1);
 		await store.recover(800_000);
 		expect(await counted("next_at = 800000")).toBe(waiting);
 		expect(await counted("due_at > 800000", "outbox_text_queues")).toBe(0);
@@ -54,7 +65,7 @@ test.each([
 		// What was erased stays, so that no id is used again.
 		expect(await store.purge(1_000)).toBe(count / 2 - count / 6);
 		expect(await counted("1 = 1")).toBe(waiting + count / 6);
-		const ran = statements();
+		const ran = [...before, ...awakening, ...statements()];
 		expect(ran.length).toBeGreaterThan(30);
 		expect(ran.filter(({ rows }) => rows > 500)).toEqual([]);
 		expect(ran.filter(({ rows }) => rows === 500).length).toBeGreaterThan(60);
