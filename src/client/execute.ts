@@ -270,7 +270,7 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 		const noStore = !plan.isWrite;
 		const request = { method, url, headers, body, noStore, once: !noStore && plan.operationId === undefined };
 		const check = () => limit.check(longestGraceMs);
-		const control = { maxBytes, signal: limit.signal, check, hasBeginBy: plan.beginBy !== undefined };
+		const control = { maxBytes, signal: limit.signal, check, ...(plan.beginBy && { hasBeginBy: true }) };
 		const answer = await limit.race(Promise.resolve(client.transport(request, control)));
 		if (!isAnswer(answer)) throw noResponse();
 		const { status, headers: received, text } = answer;

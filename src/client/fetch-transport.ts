@@ -46,7 +46,7 @@ export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 /** The limits of one request, and what the client tells this transport about them. */
 interface FetchControl extends TransportControl {
 	/** Whether the request has a latest moment to begin, which holds however long a `fetch` of the caller's waits. */
-	readonly hasBeginBy?: boolean;
+	readonly hasBeginBy?: true;
 }
 
 /**
