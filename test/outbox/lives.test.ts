@@ -8,7 +8,7 @@ import { isLong } from "../length.ts";
 import { memoryStore } from "./memory.ts";
 import { sentences } from "./opt-out-sentences.ts";
 
-const lives = isLong ? 1_000 : 8;
+const lives = isLong ? 1_000 : 5;
 const days = 10;
 const hour = 3_600_000;
 const timeZone = "Europe/Brussels";
