@@ -136,8 +136,9 @@ export function isInside(error: unknown): boolean {
 	return /may not be changed inside a transaction/i.test(messageOf(error));
 }
 
-/** Data exceptions and violated constraints. Their messages quote values. */
-const quotesValues = /^(22|23)|^SQLITE_(CONSTRAINT|MISMATCH)|^P20(0|1)|^ER_(DUP|TRUNCATED|DATA|WARN_DATA|PARSE|SIGNAL)/;
+/** Data exceptions, violated constraints, and what a trigger says. Their messages quote values. */
+const quotesValues =
+	/^(22|23|P0)|^SQLITE_(CONSTRAINT|MISMATCH)|^P20(0|1)|^ER_(DUP|TRUNCATED|DATA|WARN_DATA|PARSE|SIGNAL)|^1644$/;
 
 /** The error of a statement without its values. */
 export function withoutValues(error: unknown, values: readonly unknown[]): unknown {

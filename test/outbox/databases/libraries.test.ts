@@ -137,6 +137,13 @@ describe.each(libraries)("%s", (_, open) => {
 		const error: unknown = await outbox.enqueue(note).catch((error: unknown) => error);
 		expect(error).toMatchObject({ code: "P0001" });
 		expect(String(error)).not.toMatch(/quoted|4477/);
+		// A statement of the worker has neither number nor text among its values.
+		await query("drop trigger refusal on outbox_text");
+		await outbox.enqueue(note);
+		await query("create trigger refusal before update on outbox_text for each row execute function refuse()");
+		const refused: unknown = await outbox.runOnce().catch((error: unknown) => error);
+		expect(refused).toMatchObject({ code: "P0001" });
+		expect(String(refused)).not.toMatch(/quoted|4477/);
 	});
 });
 

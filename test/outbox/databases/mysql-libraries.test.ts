@@ -147,6 +147,18 @@ describe.each(mysqlKinds)("%s", (kind) => {
 				end`,
 				);
 				await check(() => outbox.enqueue(note), /SIGNAL|1644|P2/, "refused");
+				// A statement of the worker has neither number nor text among its values.
+				await query("drop trigger refusal");
+				await outbox.enqueue(note);
+				await query(
+					`create trigger refusal before update on outbox_text for each row
+				begin
+					declare said varchar(128);
+					set said = concat('no ', left(old.body, 20), ' to ', old.recipient);
+					signal sqlstate '45000' set message_text = said;
+				end`,
+				);
+				await check(() => outbox.runOnce(), /SIGNAL|1644|P2/, "refused");
 			});
 	});
 
