@@ -1,5 +1,5 @@
 // `npm run test:long -- soak`: 100,000 calls; the heap after collection must not grow. `.ci/run` makes 3,000, in which
-// what is compiled and cached late still shows, so that it allows more.
+// what is compiled and cached late still shows, and the ids of the last 10,000 answers fill up, so that it allows more.
 import { createClient } from "../../src/index.ts";
 import { agencyId, apiKey, operations } from "./answers.ts";
 import { quickly } from "./caller.ts";
@@ -45,7 +45,7 @@ const mean = settled.reduce((sum, each) => sum + each, 0) / settled.length;
 const rise = settled.reduce((sum, each, index) => sum + (index - middle) * (each - mean), 0);
 const run = settled.reduce((sum, _, index) => sum + (index - middle) ** 2, 0);
 const slope = ((rise / run) * 10_000) / (calls / samples);
-const limit = calls < 100_000 ? 5 : 1;
+const limit = calls < 100_000 ? 7 : 1;
 const good = slope < limit;
 console.log(`slope ${slope.toFixed(3)} MB per 10,000 calls, limit ${limit}`);
 console.log(good ? "1 passed, 0 failed" : "0 passed, 1 failed");
