@@ -152,7 +152,7 @@ export function withoutValues(error: unknown, values: readonly unknown[]): unkno
 	const constraint =
 		textIn(layers, "constraint", "constraint_name") ?? /constraint ["'`](\w+)["'`]/i.exec(message)?.[1];
 	const isQuoting =
-		quotesValues.test(code) ||
+		(quotesValues.test(code) && !isRefusedTable(error)) ||
 		layers.some(({ detail }) => detail) ||
 		// A statement of MySQL, which holds its values.
 		/\bx'[\da-f]/.test(message) ||

@@ -23,6 +23,7 @@ export function usePostgres(caller: string) {
 		const pool = new pg.Pool({ connectionString: url ?? (await create()), options, max: 4 });
 		// On a busy machine the server may be stopped while the last connections say goodbye.
 		pool.on("connect", (client) => client.on("error", () => {}));
+		pool.on("error", () => {});
 		pools.push(pool);
 		return pool;
 	}
