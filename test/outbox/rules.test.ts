@@ -458,6 +458,41 @@ describe("a text waits for what has to be asked", () => {
 		expect(world.texts()).toEqual(["From a colleague", "notice"]);
 	});
 
+	test("reading: a check that always takes longer than a reading counts is asked twice, and again later", async () => {
+		let asked = 0;
+		let isSlow = true;
+		const world: World = createWorld({
+			...defaults,
+			beforeSend: () => {
+				// Otherwise a text whose check is asked for ever would keep the test from its end.
+				if (++asked > 20) throw new Error("asked too often");
+				if (isSlow) world.sandbox.clock.advance({ ms: 11_000 });
+				return "send";
+			},
+		});
+		await add(world, "notice");
+		await world.outbox.runOnce();
+		expect([asked, reads(world).length, bodies(world)]).toEqual([2, 2, []]);
+		isSlow = false;
+		await world.pass({ minutes: 2 });
+		expect(bodies(world)).toEqual(["notice"]);
+	});
+
+	test("reading: what a check said of an older reading does not count, and it sees what came since", async () => {
+		const world: World = createWorld({
+			...defaults,
+			beforeSend: (_text, { messages }) => {
+				if (messages.some(({ body }) => body === "I have moved")) return "cancel";
+				world.sandbox.clock.advance({ ms: 11_000 });
+				world.anna.writes("I have moved");
+				return "send";
+			},
+		});
+		await add(world, "notice");
+		await world.outbox.runOnce();
+		expect([await stateOf(world, "notice"), bodies(world)]).toEqual([["cancelled", "before_send"], []]);
+	});
+
 	test("reading: a check that takes longer than a reading counts is followed by another reading", async () => {
 		let isSlow = true;
 		const world: World = createWorld({

@@ -353,6 +353,11 @@ describe("a bug file", () => {
 	});
 });
 
+test("readOnly without a bug file is refused, with how to open one", async () => {
+	const serving = serve(createSandbox(), { readOnly: true });
+	await expect(serving).rejects.toThrow("readOnly is for a bug file. Make the sandbox with createSandbox({ from })");
+});
+
 test("a served sandbox shows the bug file that it has, read-only or not, until a reset", async () => {
 	const bug = (await badDay()).bug({ contact: anna });
 	const { takenAt, content, place } = bug;
