@@ -6,7 +6,7 @@ export const protocolKey = Symbol.for("messaging-conversations/protocol");
 /** The same, as a copy of the package with another number would make it. */
 export const ofNumber = <Of extends object>(of: Of, number: unknown): Of => ({ ...of, [protocolKey]: number });
 
-const fix = 'Install one version: "npm ls messaging-conversations" shows who brings which';
+const fix = 'Install one version: "npm ls messaging-conversations" shows which package needs which version';
 
 /** What is said of one with another number. */
 export const another = (number: number): string =>

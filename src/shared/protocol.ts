@@ -14,7 +14,8 @@ const key: unique symbol = /* @__PURE__ */ Symbol.for("messaging-conversations/p
 export const withProtocol = <Of extends object>(of: Of): Of => Object.assign(of, { [key]: protocol });
 
 /** How to mend it. */
-export const oneVersion = 'Install one version: "npm ls messaging-conversations" shows who brings which';
+export const oneVersion =
+	'Install one version: "npm ls messaging-conversations" shows which package needs which version';
 
 /** Says which numbers don't fit, and what to do. */
 export const otherVersion = (given: number, own: number): string =>

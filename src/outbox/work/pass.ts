@@ -103,7 +103,7 @@ export async function pass(
 			ageMs = found.ageMs ?? ageMs;
 			continue;
 		}
-		// Once is enough.
+		// What was sent since a backup has to be looked for only once.
 		if (known.reading) text = { ...text, progress: { ...text.progress, restored: undefined } };
 		if (answer?.do === "become") return (await write(context, text, answer.change)) !== undefined;
 		if (answer?.do === "wait") return putOff(context, { ...asked, text }, answer);
