@@ -80,6 +80,15 @@ export const wholeMessages: Record<string, WholeMessages> = {
 		},
 		wrongNumber: {
 			said: [
+				"Not me, wrong number",
+				"That's not me. Wrong number",
+				"This isn't me, you have the wrong number",
+				"Wrong number I think",
+				"Wrong number, I'm afraid",
+				"Wrong number mate",
+				"I don't know you, wrong number",
+				"Never heard of you. Wrong number",
+				"No idea who you are, wrong number",
 				...[
 					"Wrong number",
 					"wrong number!",
@@ -296,6 +305,13 @@ export const wholeMessages: Record<string, WholeMessages> = {
 		},
 		wrongNumber: {
 			said: [
+				"Verkeerd nummer denk ik",
+				"Verkeerd nummer, vrees ik",
+				"Fout nummer volgens mij",
+				"Ben ik niet, verkeerd nummer",
+				"Dat ben ik niet. Verkeerd nummer",
+				"Ik ken u niet, verkeerd nummer",
+				"Wie is dit? Verkeerd nummer",
 				...[
 					"Verkeerd nummer",
 					"VERKEERD NUMMER",
@@ -493,6 +509,11 @@ export const wholeMessages: Record<string, WholeMessages> = {
 		},
 		wrongNumber: {
 			said: [
+				"Ce n'est pas moi, mauvais numéro",
+				"C'est pas moi. Faux numéro",
+				"Mauvais numéro je pense",
+				"Mauvais numéro, je crains",
+				"Je ne vous connais pas, mauvais numéro",
 				...[
 					"Mauvais numéro",
 					"Faux numéro",
@@ -696,6 +717,10 @@ export const wholeMessages: Record<string, WholeMessages> = {
 		},
 		wrongNumber: {
 			said: [
+				"Das bin ich nicht, falsche Nummer",
+				"Falsche Nummer glaube ich",
+				"Falsche Nummer, denke ich",
+				"Ich kenne Sie nicht. Falsche Nummer",
 				...[
 					"Falsche Nummer",
 					"FALSCHE NUMMER",
@@ -898,6 +923,10 @@ export const wholeMessages: Record<string, WholeMessages> = {
 		},
 		wrongNumber: {
 			said: [
+				"No soy yo, número equivocado",
+				"Número equivocado, creo",
+				"Número equivocado me parece",
+				"No le conozco, número equivocado",
 				...[
 					"Número equivocado",
 					"NÚMERO EQUIVOCADO",
@@ -1094,6 +1123,10 @@ export const wholeMessages: Record<string, WholeMessages> = {
 		},
 		wrongNumber: {
 			said: [
+				"Non sono io, numero sbagliato",
+				"Numero sbagliato, credo",
+				"Numero sbagliato mi sa",
+				"Non vi conosco, numero sbagliato",
 				...[
 					"Numero sbagliato",
 					"NUMERO SBAGLIATO",
@@ -1286,6 +1319,10 @@ export const wholeMessages: Record<string, WholeMessages> = {
 		},
 		wrongNumber: {
 			said: [
+				"Não sou eu, número errado",
+				"Número errado, acho",
+				"Número errado acho eu",
+				"Não conheço vocês. Número errado",
 				...[
 					"Número errado",
 					"NÚMERO ERRADO",
@@ -1483,6 +1520,10 @@ export const wholeMessages: Record<string, WholeMessages> = {
 		},
 		wrongNumber: {
 			said: [
+				"To nie ja, zły numer",
+				"Zły numer chyba",
+				"Pomyłka, tak myślę",
+				"Nie znam państwa, zły numer",
 				...[
 					"Zły numer",
 					"ZŁY NUMER",

@@ -46,9 +46,9 @@ const returns =
 /** A question that is a request begins like this. */
 const polite =
 	/^((can|could|would|will) you|(kan|kun|wil|zou) (je|jij|u)|(kunt|wilt) u|(kunnen|willen) jullie|(pouvez|pourriez) ?vous|(peux|pourrais) ?tu|(konnen|konnten|wurden) sie|(kannst|konntest) du|konn?te?t ihr|wurdet ihr|(pued|podri)(es|en|a|as|an|e)|puo|puoi|potete|potrebbe|potreste|(pode|poderia)(m|s)?|czy (moze(cie|sz)?|mogl[a-z]+|moga)( panstwo| pan| pani)?) /;
-/** What somebody has to do. */
+/** What somebody has to do, or may. */
 const duty =
-	/^((jullie|je|jij|u) moet(en)?|you (can|must|should|need to|have to)|vous devez|il faut|sie (mussen|sollen|sollten)|tienen? que|devono|dovete|deve|tem que|(musicie|macie)) /;
+	/^((jullie|je|jij|u) (moet(en)?|mag|mogen|kan|kunt|kunnen)|you (can|may|must|should|need to|have to)|vous (devez|pouvez)|tu peux|il faut|sie (mussen|sollen|sollten|konnen|durfen)|du (kannst|darfst)|ihr (konnt|durft)|tienen? que|(ya )?pued(e|es|en|eis)|devono|dovete|deve|potete|puo|puoi|tem que|(ja )?pode[ms]?|(musicie|macie|mozecie|mozesz|moze pani?|moga panstwo)) /;
 /** Somebody who has asked before. */
 const again =
 	/^(i (have )?(already )?(said|asked|told)( you)?( already)?( to)?|ik (zei|heb( al)? gezegd)|je (vous )?ai( deja)? dit( de)?|ich (sagte|habe( schon)? gesagt)|(ya )?(he dicho|dije)( que)?|ho( gia)? detto( di)?|(eu )?(ja )?disse( isso)?|powiedzial[ae]m) /;
@@ -68,6 +68,10 @@ const elsewhere =
 const opening =
 	/^(hi|hello|hey|dear|good (morning|day|evening)|hallo|dag|beste|geachte|goede\S*|bonjour|bonsoir|cher|chere|madame|monsieur|liebe[rs]?|sehr|guten|hola|buen[oa]s|estimad[oa]s?|ciao|buon\S+|gentile|ola|bom|boa|prezad[oa]|car[oa]|dzien|szanown[aiy]|witam) (\S+ ){0,3}$/;
 
+/** Somebody who does not know the agency. */
+const asksWho =
+	/^(whos?( is| are)? (this|that|it|you)|wie (is|ben|bent|zijn) (dit|dat|je|jij|u|jullie)|qui etes ?vous|(cest )?qui( ?est ?ce)?|wer (ist das|ist da|sind sie|bist du|seid ihr)|quien(es)? (es|eres|son)( usted(es)?| este)?|chi (e|sei|siete)|quem (e|fala)( voce| este)?|kto to( jest)?) $/;
+
 const isCondition = (words: string) => condition.test(withoutPlease(words));
 
 function read(text: unknown, operation: string): string {
@@ -80,11 +84,13 @@ const isSaid = (words: string) => /^I+$/.test(allClassesOf(words));
 const isRemark = ({ words }: Pick<Clause, "words">) =>
 	isSaid(words) || answer.test(words) || withoutThreat(words).trim() === "";
 
-/** Whether nothing else is said. */
+/** Whether nothing else is said, or asked. */
 const isOnly = (clauses: readonly Clause[], isWanted: (clause: Clause) => boolean) =>
-	clauses.every(
-		(clause) => clause.after !== "?" && (isWanted(clause) || isRemark(clause) || classesOf(clause.words) === ""),
-	) && clauses.some(isWanted);
+	clauses.every((clause) =>
+		clause.after === "?"
+			? asksWho.test(clause.words)
+			: isWanted(clause) || isRemark(clause) || classesOf(clause.words) === "",
+	) && clauses.some((clause) => clause.after !== "?" && isWanted(clause));
 
 const isKeyword = ({ words }: Clause) => {
 	const asked = withoutThreat(words).replace(again, "");

@@ -9,7 +9,7 @@ import { wordsOf } from "./clauses.ts";
 
 /** As parts of regular expressions. */
 interface Phrases {
-	/** Greetings, apologies, thanks and "I think": they change nothing. */
+	/** Greetings, apologies, thanks, "I think" and "that's not me": they change nothing. */
 	asides: string[];
 	/** As a sentence of its own, in languages whose "no" also means "not": "No es suficiente". */
 	no: string[];
@@ -38,6 +38,8 @@ const english: Phrases = {
 			| excuse me | thanks | thanks a lot | thanks anyway | many thanks | thank you | thx | cheers
 			| thank you very much | thank you anyway | I think | I believe | I guess | I'm afraid | I am afraid
 			| unfortunately | kind regards | best regards | regards | who is this | who are you
+			| not me | that's not me | that isn't me | it's not me | this is not me | this isn't me | it isn't me | I don't know you
+			| never heard of you | no idea who you are
 		`),
 	no: of("no | nope | no thanks | no thank you"),
 	closings: listOf("kind regards | best regards | best wishes | regards | cheers | sincerely"),
@@ -47,7 +49,8 @@ const english: Phrases = {
 		each(of("I'd like to | I would like to | I wish to | I want to | please let me"), of("opt out | unsubscribe")),
 		each(of("unsubscribe | opt-out"), of("request | requested | me from this | me from all")),
 		...of(`
-			please unsubscribe us | requesting unsubscribe | stop messaging | stop texting | no more texts
+			please unsubscribe us | requesting unsubscribe | stop messaging | stop texting | no more texts | no ads
+			| no adverts | no advertising | no spam | no marketing | no promotions
 		`),
 	],
 	wrongNumber: [
@@ -96,6 +99,8 @@ const dutch: Phrases = {
 			| goeiemiddag | goeienavond | beste | mevrouw | meneer | sorry | sorry maar | het spijt me | spijtig
 			| excuseer | excuses | pardon | helaas | bedankt | alvast bedankt | dank u | dank je | dank u wel
 			| dank je wel | dankjewel | dankuwel | merci | nee | neen | ik denk | ik denk dat | ik vrees | volgens mij
+			| denk ik | vrees ik | geloof ik | lijkt me | dat ben ik niet | ben ik niet | ik ben dat niet | ik ken u niet
+			| ik ken je niet | ik ken jullie niet | nooit van u gehoord | nooit van jullie gehoord
 			| wie is dit | wie ben je | wie bent u | mvg | groeten | groetjes
 		`),
 	no: [],
@@ -119,6 +124,7 @@ const dutch: Phrases = {
 			of("| meer"),
 		),
 		...of("mag ik uitgeschreven worden | ik wil graag uitgeschreven worden"),
+		each(of("geen"), of("reclame | spam | publiciteit | promoties | marketing")),
 	],
 	wrongNumber: [
 		each(
@@ -173,6 +179,8 @@ const french: Phrases = {
 			| je suis désolé | je suis désolée | pardon | navré | navrée | excusez-moi | excuse-moi | toutes mes excuses
 			| mes excuses | merci | merci beaucoup | merci d'avance | merci bien | malheureusement | je crois
 			| je crois que | je pense | je pense que | je crains que | il me semble que | qui êtes-vous | c'est qui
+			| je crains | il me semble | ce n'est pas moi | c'est pas moi | pas moi | je ne vous connais pas
+			| je vous connais pas | je ne te connais pas
 			| cordialement | bien à vous | bonne journée | bonne soirée
 		`),
 	no: of("non | non merci"), // "not" in Italian
@@ -186,6 +194,7 @@ const french: Phrases = {
 		`),
 		),
 		...of("je me désabonne | je me désinscris | nous désabonner | nous désinscrire"),
+		each(of("pas de | aucune"), of("pub | pubs | publicité | publicités | spam | promotions")),
 		each(of("demande de | je demande le | je demande la"), of("désabonnement | désinscription")),
 		each(of("désabonnement | désinscription"), of("souhaité | souhaitée | demandé | demandée | immédiat | immédiate")),
 	],
@@ -238,6 +247,8 @@ const german: Phrases = {
 			| entschuldigung | entschuldigen Sie | Verzeihung | tut mir leid | tut mir leid aber | es tut mir leid
 			| danke | danke schön | vielen Dank | danke trotzdem | nein | nee | leider | ich glaube | ich denke | ich fürchte
 			| wer ist das | wer sind Sie | wer bist du | mfg | viele Grüße | liebe Grüße
+			| glaube ich | denke ich | fürchte ich | das bin ich nicht | bin ich nicht | das bin nicht ich
+			| ich kenne Sie nicht | ich kenne euch nicht | ich kenn Sie nicht | ich kenne dich nicht
 		`),
 	no: [],
 	closings: listOf(`
@@ -251,6 +262,7 @@ const german: Phrases = {
 		each(of("abmelden | Abmeldung | abbestellen"), of("gewünscht | erwünscht | erbeten")),
 		each(of("ich möchte | ich will | möchte | ich würde gern"), of("mich"), of("abmelden | austragen")),
 		...of("bitte mich abmelden | gerne abmelden | ich melde mich ab | hiermit melde ich mich ab"),
+		each(of("keine | kein"), of("Werbung | Reklame | Spam | Werbenachrichten")),
 	],
 	wrongNumber: [
 		each(
@@ -298,6 +310,8 @@ const spanish: Phrases = {
 			hola | buenos días | buenas tardes | buenas noches | buenas | buen día | señor | señora | perdón | perdone
 			| perdona | disculpe | disculpa | disculpen | lo siento | lo siento pero | lo sentimos | gracias
 			| muchas gracias | gracias igualmente | creo que | me parece que | me temo que | lamentablemente | quién es
+			| creo | me parece | me temo | no soy yo | ese no soy yo | yo no soy | no le conozco | no lo conozco
+			| no los conozco | no os conozco | no te conozco
 			| quién eres | un saludo | saludos
 		`),
 	no: of("no | no gracias"),
@@ -313,6 +327,7 @@ const spanish: Phrases = {
 		...of(`
 			me doy de baja | me quiero dar de baja | nos damos de baja | baja inmediata | solicitud de baja
 		`),
+		each(of("sin | no | nada de | no quiero"), of("publicidad | spam | promociones | propaganda")),
 	],
 	wrongNumber: [
 		each(
@@ -357,6 +372,7 @@ const italian: Phrases = {
 			ciao | buongiorno | buonasera | buon pomeriggio | salve | signora | signore | scusi | scusa | scusate
 			| mi scusi | mi scusi ma | mi dispiace | mi dispiace ma | spiacente | spiacenti | purtroppo | grazie
 			| grazie mille | grazie lo stesso | credo | credo che | penso che | temo che | mi sa che | chi è
+			| mi sa | penso | temo | non sono io | non la conosco | non vi conosco | non ti conosco
 			| chi sei | saluti | cordiali saluti
 		`),
 	no: of("no | no grazie"),
@@ -373,6 +389,7 @@ const italian: Phrases = {
 			mi disiscrivo | mi voglio disiscrivere | mi vorrei disiscrivere | vorrei essere disiscritto
 			| vorrei essere disiscritta | voglio essere disiscritto | disiscrizione immediata | ci disiscriviamo
 		`),
+		each(of("niente | no | nessuna"), of("pubblicità | spam | promozioni")),
 	],
 	wrongNumber: [
 		each(
@@ -424,6 +441,8 @@ const portuguese: Phrases = {
 			olá | oi | bom dia | boa tarde | boa noite | senhor | senhora | desculpe | desculpa | desculpem
 			| desculpe mas | peço desculpa | perdão | lamento | sinto muito | infelizmente | obrigado | obrigada
 			| muito obrigado | muito obrigada | acho que | creio que | penso que | quem é
+			| acho | acho eu | creio | penso | não sou eu | não o conheço | não vos conheço | não conheço vocês
+			| não te conheço | não os conheço
 			| quem fala | cumprimentos | atenciosamente
 		`),
 	no: of("não | não obrigado | não obrigada"),
@@ -440,6 +459,7 @@ const portuguese: Phrases = {
 		`),
 		),
 		...of("descadastro | descadastro imediato | descadastre-me | me descadastrem | quero sair da lista"),
+		each(of("sem | nada de | não quero"), of("publicidade | spam | promoções | propaganda")),
 	],
 	wrongNumber: [
 		each(
@@ -481,6 +501,8 @@ const polish: Phrases = {
 			cześć | hej | dzień dobry | dobry wieczór | witam | proszę pana | proszę pani | przepraszam | sorry
 			| przepraszam ale | przykro mi | przykro mi ale | wybaczcie | niestety | dziękuję | dziękuję bardzo | dzięki
 			| chyba | myślę że | obawiam się że | wydaje mi się że | kto to | pozdrawiam
+			| tak myślę | obawiam się | wydaje mi się | to nie ja | nie znam pana | nie znam pani | nie znam państwa
+			| nie znam was | nie znam cię
 		`),
 	no: of("nie | nie dziękuję"),
 	closings: listOf(`
@@ -496,6 +518,7 @@ const polish: Phrases = {
 			| wypisanie natychmiast | proszę mnie wypisać z listy | chciałbym się wypisać | chciałabym się wypisać
 			| chcielibyśmy się wypisać
 		`),
+		each(of("bez | żadnych | nie chcę"), of("reklam | spamu | promocji")),
 	],
 	wrongNumber: [
 		each(
