@@ -83,9 +83,9 @@ export interface EnqueuedText {
 	whenClosed?: "ask" | "skip" | undefined;
 	/**
 	 * The id of an earlier text of the agency whose place this one takes, for example because a visit has moved. If that one waits, it
-	 * is cancelled. If the service holds it, this one replaces it there, or, if it is to another number of the contact, it can't be taken
-	 * back: the status says so. If it has ended, or is not there, this one is stored like any other. While it is being
-	 * sent, `enqueue` throws `PartnerInvalidInput`, and nothing is stored. If several texts
+	 * is cancelled. If it is being sent, it is not sent again; if it arrived all the same, the contact gets both, this one last. If the
+	 * service holds it, this one replaces it there, or, if it is to another number of the contact, it can't be taken
+	 * back: the status says so. If it has ended, or is not there, this one is stored like any other. If several texts
 	 * to one number supersede the same one, only the latest goes out. `onHeld: "replace"` takes the place of whatever is held. Name the
 	 * agency too if it is another one.
 	 */

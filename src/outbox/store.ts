@@ -44,7 +44,7 @@ export interface OutboxStore extends DatabaseStore {
 	/**
 	 * Stores a text in the caller's transaction, and cancels `old`, whose place it takes, with it: as `cancelIn` does, with the reason
 	 * `superseded`. Returns both rows as they are then. If a row has the id of the text already, it changes nothing. If the old
-	 * one is `sending`, or is not of the agency that is named and was not erased, it stores nothing and returns no `text`.
+	 * one is not of the agency that is named and was not erased, it stores nothing and returns no `text`.
 	 */
 	supersede: (text: NewText, old: Superseded, tx: unknown) => Awaitable<Superseding>;
 	/**

@@ -22,19 +22,14 @@ export function refuseSuperseding(given: NewText, row: OutboxText | undefined, o
 		if (old && !row) refuseOtherAgency(given, old);
 		return;
 	}
-	if (!row) {
-		refuseOtherAgency(given, old);
-		if (old.state === "sending") refuse("supersedes", isSending, "enqueue");
-		return;
-	}
-	if (!isUnfinished(row.state) && !hasSuperseded(row, old)) refuse("id", hasEnded, "enqueue");
+	if (!row) refuseOtherAgency(given, old);
+	else if (!isUnfinished(row.state) && !hasSuperseded(row, old)) refuse("id", hasEnded, "enqueue");
 }
 
 function refuseOtherAgency(given: NewText, old: OutboxText): void {
 	if (old.to !== "" && old.agencyId !== supersededBy(given)?.agencyId) refuse("supersedes", isOfOther, "enqueue");
 }
 
-const isSending = "is being sent, and its result is not known yet: enqueue again when it is, mostly within a minute";
 const isOfOther = "is the id of a text of another agency. If you mean that text, name its agency: { id, agencyId }";
 const hasEnded =
 	"was enqueued before and has ended, and the text that supersedes names is still there: use an id for each occasion, such as visit-17:reminder:2026-03-10";

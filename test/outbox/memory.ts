@@ -187,7 +187,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		async supersede(text, { id, agencyId }) {
 			const old = rows.get(id);
 			const isThere = old && old.to !== "";
-			const isFree = rows.has(text.id) || !isThere || (old.state !== "sending" && old.agencyId === agencyId);
+			const isFree = rows.has(text.id) || !isThere || old.agencyId === agencyId;
 			if (!isFree) return { old: structuredClone(old) };
 			if (isThere && !rows.has(text.id) && unfinished.includes(old.state)) cancel(old, "superseded", text.createdAt);
 			return { text: await insert(text), old: structuredClone(rows.get(id)) };

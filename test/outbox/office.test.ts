@@ -3,7 +3,7 @@ import type { Pause } from "messaging-conversations/outbox";
 import { createOutbox } from "messaging-conversations/outbox";
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "./memory.ts";
-import type { OutboxText } from "./port.ts";
+import { changed, type OutboxText } from "./port.ts";
 import { add, createWorld, stateOf, type World } from "./world.ts";
 
 const defaults = { onReply: undefined, defaultMaxAgeMs: undefined } as const;
@@ -111,18 +111,68 @@ describe("a visit that moves: supersedes", () => {
 		expect(await stateOf(world, "at three")).toEqual(["waiting", null]);
 	});
 
-	test("while the earlier one is being sent, nothing is stored and nothing is cancelled", async () => {
-		const world = createWorld(defaults);
-		await add(world, "at two");
-		const row = (await world.store.find("at two")) as OutboxText;
-		await world.store.save({ ...row, state: "sending" });
-		await expect(add(world, "at three", { supersedes: "at two" })).rejects.toMatchObject({
-			_tag: "PartnerInvalidInput",
-			field: "supersedes",
-			operation: "enqueue",
+	describe.each([
+		["took the request", "after"],
+		["did not take it", "before"],
+	] as const)("while nobody knows whether the service, which %s, is away for hours", (_, phase) => {
+		/** The answer of a send is lost, and then nothing is answered for six hours. */
+		async function losing(rest: { to?: string } = {}, { dies = false, isClosed = false } = {}) {
+			const outage: { remove: () => void }[] = [];
+			const beforeSend = () => {
+				const { faults } = world.sandbox;
+				if (outage.length === 0) {
+					outage.push(faults.add({ operation: "messages.send", phase, effect: "reset", times: 100_000 }));
+					for (const operation of ["conversations.get", "conversations.lookup"] as const)
+						outage.push(faults.add({ operation, effect: { status: 503 }, times: 100_000 }));
+				}
+				return "send" as const;
+			};
+			const world = createWorld({ ...defaults, beforeSend });
+			if (isClosed) world.sandbox.clock.advance({ hours: 25 });
+			const bob = world.agency.contact("+447700900102");
+			bob.writes("Hello");
+			await add(world, "at two");
+			await world.pass({ minutes: 1 });
+			expect(await stateOf(world, "at two")).toEqual(["sending", null]);
+			const save = () => Promise.reject(new Error("killed"));
+			const { outbox } = dies ? { outbox: world.restart({ store: changed(world.store, { save }) }) } : world;
+			const moving = add({ ...world, outbox }, "at three", { supersedes: "at two", ...rest });
+			const status = dies ? await expect(moving).rejects.toThrow("killed") : await moving;
+			await world.pass({ hours: 6 });
+			if (!dies) expect(await world.outbox.status("at two")).toMatchObject({ state: "sending", cancelRequested: true });
+			for (const fault of outage) fault.remove();
+			await world.pass({ hours: 2 });
+			return { ...world, bob, status };
+		}
+		const old = phase === "after" ? ["at two"] : [];
+		const end = phase === "after" ? ["sent", null] : ["cancelled", "superseded"];
+
+		test("the new text is stored and goes out last, and the earlier one is not sent again", async () => {
+			const world = await losing();
+			expect(world.texts()).toEqual([...old, "at three"]);
+			expect(await stateOf(world, "at two")).toEqual(end);
 		});
-		expect(await world.outbox.status("at three")).toBeUndefined();
-		expect(await world.outbox.status("at two")).toMatchObject({ state: "sending", cancelRequested: false });
+
+		test("so it is if the process dies right after it has stored the new one", async () => {
+			const world = await losing({}, { dies: true });
+			expect(world.texts()).toEqual([...old, "at three"]);
+			expect(await stateOf(world, "at two")).toEqual(end);
+		});
+
+		test("what the service holds by then is replaced", async () => {
+			const world = await losing({}, { isClosed: true });
+			expect(await stateOf(world, "at two")).toEqual(phase === "after" ? ["replaced", null] : end);
+			world.anna.accepts();
+			await world.pass({ hours: 1 });
+			expect(world.texts()).toEqual(["at three"]);
+		});
+
+		test("so it is at another number, and the status of the new one says that both may arrive", async () => {
+			const world = await losing({ to: "+447700900102" });
+			expect(world.status?.description).toMatch(/may still arrive/);
+			expect([world.texts(), world.bob.inbox().map(({ body }) => body)]).toEqual([old, ["at three"]]);
+			expect(await stateOf(world, "at two")).toEqual(end);
+		});
 	});
 
 	test.each(["sent", "gone", "erased"])("an earlier text that is %s keeps nothing back", async (how) => {

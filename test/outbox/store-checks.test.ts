@@ -353,11 +353,13 @@ describe("with a function for transactions", () => {
 		],
 		[
 			"supersede ignores that the earlier text is being sent",
-			/supersede of a text that is being sent: expected/,
+			/its mark, at cancelRequested: expected/,
 			(of) => ({
 				supersede: async (text, old, tx) => {
 					const isSending = (await of.find(old.id))?.state === "sending";
-					return isSending ? { text: await of.insert(text, tx) } : of.supersede(text, old, tx);
+					return isSending
+						? { text: await of.insert(text, tx), old: await of.find(old.id) }
+						: of.supersede(text, old, tx);
 				},
 			}),
 		],

@@ -495,11 +495,11 @@ async function supersedeIn(
 		connection.query(`select *, ${sign} from ${texts} where seq = $1 for update`, [seq]);
 	const [old] = await lock();
 	const isGone = !old || old.recipient === "";
-	if (!isGone && (old.agency_id !== agencyId || old.state === "sending")) return { old };
+	if (!isGone && old.agency_id !== agencyId) return { old };
 	const stored = await store();
 	// Another process may have stored the id since the read.
 	if (isGone || stored.text?.state !== "waiting" || Number(stored.text.version) !== 0) return { ...known, ...stored };
-	const isEnded = `${cancel(texts, "superseded")} where seq = $1 and state in ('waiting', 'held')`;
+	const isEnded = `${cancel(texts, "superseded")} where seq = $1 and state in ${open}`;
 	await changeIn(connection, "enqueue", names, ["select 1 as one", []], (_, isProven) => [
 		`${isEnded} and ${isProven}`,
 		[seq, now],

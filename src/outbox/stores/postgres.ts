@@ -283,11 +283,11 @@ export function postgresStore(
 		async supersedeIn(tx, values, { id, agencyId, by, now }) {
 			const connection = transactionOf(tx, "postgres", "enqueue", pool);
 			const at = (count: number): string => `$${types.length + count}`;
-			const change = `${cancel("superseded", `${at(1)}::bigint`)} and id = ${at(2)} and state in ('waiting', 'held')
+			const change = `${cancel("superseded", `${at(1)}::bigint`)} and id = ${at(2)} and state in ${open}
 				and agency_id = ${at(3)}::text and not exists (select 1 from ${texts} where id = $1)`;
 			// One statement, so that a commit that is not waited for comes before both, or after both.
-			const isFree = `is_open and (exists (select 1 from done) or not exists (select 1 from ${texts} where id = ${at(2)}
-				and recipient <> '' and (state in ${open} or agency_id <> ${at(3)}::text)))`;
+			const isFree = `is_open and not exists (select 1 from ${texts} where id = ${at(2)}
+				and recipient <> '' and agency_id <> ${at(3)}::text)`;
 			// The statement would not see what another transaction stores while it waits for the row.
 			await connection
 				.query(`select seq from ${texts} where id = $1 for update`, [id])

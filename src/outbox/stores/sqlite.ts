@@ -274,11 +274,11 @@ export function sqliteStore(
 	const cancel = (reason: "requested" | "superseded"): string =>
 		`update ${texts} set ${cancelled(reason, "$2", (one, other) => `${one} || ${other}`)}, arrived = 1`;
 	/** old text, now; new text, agency of the old one */
-	const supersede = `${cancel("superseded")} where id = $1 and state in ('waiting', 'held')
+	const supersede = `${cancel("superseded")} where id = $1 and state in ${open}
 		and agency_id = $4 and not exists (select 1 from ${texts} where id = $3)`;
 	/** new text; old text, its agency */
-	const insertUnlessSending = insert(`select ${marks(width)}, 'waiting', 0, 0 where not exists (select 1 from ${texts}
-		where id = $${width + 1} and recipient <> '' and (state = 'sending' or agency_id <> $${width + 2}))`);
+	const insertUnlessOther = insert(`select ${marks(width)}, 'waiting', 0, 0 where not exists (select 1 from ${texts}
+		where id = $${width + 1} and recipient <> '' and agency_id <> $${width + 2})`);
 	const acknowledge = (values: Value[]): string => `update ${texts} set unacknowledged = null
 		where (id, unacknowledged) in (values ${rowsOfMarks(values.length / 2, 2)}) returning seq`;
 
@@ -294,7 +294,7 @@ export function sqliteStore(
 		supersedeIn(tx, values, { id, agencyId, by, now }) {
 			const statements: Statement[] = [
 				[supersede, [id, now, by, agencyId]],
-				[insertUnlessSending, [...values, id, agencyId]],
+				[insertUnlessOther, [...values, id, agencyId]],
 				[`select * from ${texts} where id in ($1, $2)`, [id, by]],
 			];
 			return after(runIn(tx, "enqueue", statements), ([, , rows = []]) => both(rows, by, id));

@@ -128,8 +128,10 @@ export function transactionChecks(transaction: RunTransaction): Check[] {
 					equal("supersede at another number", (await after("c", "a", agencyId, tx)).old?.state, "cancelled");
 					const other = await after("d", "b", agencyId, tx);
 					equal("supersede at another agency", [other.text, other.old?.state], [undefined, "waiting"]);
-					const sending = await after("d", "s", agencyId, tx);
-					equal("supersede of a text that is being sent", [sending.text, sending.old?.state], [undefined, "sending"]);
+					const { text, old } = await after("e", "s", agencyId, tx);
+					like("a text that supersedes one that is being sent", text, { state: "waiting" });
+					like("supersede of a text that is being sent", old, { state: "sending", unacknowledged: null });
+					like("its mark", old?.progress, { cancelRequested: true, superseded: true });
 					const named = await after("d", "b", otherAgency.agencyId, tx);
 					equal(
 						"supersede at an agency that is named",
@@ -137,7 +139,7 @@ export function transactionChecks(transaction: RunTransaction): Check[] {
 						["waiting", "cancelled"],
 					);
 				});
-				equal("the rows that were stored", await stored(store, "c", "d"), ["c", "d"]);
+				equal("the rows that were stored", await stored(store, "c", "d", "e"), ["c", "d", "e"]);
 			},
 		},
 		{
