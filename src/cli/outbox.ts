@@ -1,7 +1,6 @@
 import { userInfo } from "node:os";
 import { version } from "../../package.json";
 import { createOperator, type Operator } from "../outbox/operator.ts";
-import { statusOf } from "../outbox/status.ts";
 import type { ListedState, OutboxStore } from "../outbox/store.ts";
 import { Secret } from "../shared/secret.ts";
 import { isWanted } from "./ask.ts";
@@ -146,17 +145,16 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 				if (limit < 1 || limit > mostListed) throw new UsageError("--limit must be a number from 1 to 1000.");
 				const state = isListed(values.state) ? values.state : "unknown";
 				const isShown = values["show-content"];
-				return withDesk(values, host, async ({ store, say, print, tell, safely }) => {
+				return withDesk(values, host, async ({ operator, store, say, print, tell, safely }) => {
 					const rows = await safely(store.list(state, limit, values.agency));
 					print(rows.flatMap((row) => listedLines(row, { isShown, columns: columnsOf(host) })));
 					const more = rows.length === limit ? ", and perhaps more: see --limit" : "";
 					say(`${counted(rows.length, `${state} text`)}${more}.`);
-					const texts = await Promise.all(
-						rows.map(async (row) => ({
-							...withoutContent(await statusOf(row), isShown),
-							...(isShown && { body: row.body }),
-						})),
-					);
+					const statuses = await safely(operator.statuses(rows));
+					const texts = statuses.map((status, at) => ({
+						...withoutContent(status, isShown),
+						...(isShown && { body: rows[at]?.body }),
+					}));
 					tell({ texts });
 					return 0;
 				});

@@ -431,7 +431,7 @@ export function isInDoubt(text: OutboxText): boolean {
 }
 
 /** Whether so many requests had no answer of the service that the text is not sent any more. */
-function isGivenUp(text: OutboxText): boolean {
+export function isGivenUp(text: OutboxText): boolean {
 	return lostOf(text).length >= mostLost || isBlocked(text);
 }
 
@@ -456,7 +456,7 @@ export function waitsForRequestUntil(text: OutboxText, { settleMs }: Rules): num
  * Whether the service is sure to know the id of the request. A repeat in an open window is not sent twice. Not so across the
  * window's end: the window has to be open for certain, by a clock that has not moved back since.
  */
-function mayRepeatAtOnce(text: OutboxText, rules: Rules, now: number): boolean {
+export function mayRepeatAtOnce(text: OutboxText, rules: Rules, now: number): boolean {
 	const { baseline, cancelRequested } = text.progress;
 	const pending = pendingOf(text);
 	const [first] = pending;

@@ -3,9 +3,9 @@
  */
 import type { JournalEntry } from "./journal.ts";
 import { purposeOf } from "./policy/purpose.ts";
+import { shown } from "./sentences.ts";
 import type { OutboxStatus } from "./status.ts";
 import type { OutboxText } from "./text.ts";
-import { shown } from "./waits-for.ts";
 
 /** What happened to a text. It holds no number and no text of it. */
 export interface Explanation {

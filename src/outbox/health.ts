@@ -54,8 +54,8 @@ export interface PauseHealth {
 	reason: string;
 	/** When it began; null if that is not known, as of settings and hooks. */
 	since: Date | null;
-	/** When one request tries again. */
-	until: Date;
+	/** When one request tries again; null if only a person ends it. */
+	until: Date | null;
 }
 
 const mostCounted = 1_000;
@@ -92,7 +92,8 @@ export async function healthOf(store: OutboxStore, now: number): Promise<OutboxH
 				agencyId,
 				reason: reason === "before_send_failed" ? "hook_failed" : reason,
 				since: null,
-				until: new Date(Math.max(now, until)),
+				// That is when a worker looks whether a person has called `optIn`.
+				until: reason === "wrong_number" ? null : new Date(Math.max(now, until)),
 			})),
 		],
 		suspensions: suspended.map(suspensionFrom),

@@ -15,7 +15,7 @@ export type { OnHeld, Purpose } from "./policy/purpose.ts";
 export type { QuietHours } from "./policy/quiet-hours.ts";
 export type { OutboxStatus } from "./status.ts";
 export type { Suspension } from "./suspension.ts";
-export type { WaitsFor, WaitsForKind } from "./waits-for.ts";
+export type { WaitsFor } from "./waits-for.ts";
 export type {
 	BeforeSend,
 	BeforeSendContext,

@@ -15,11 +15,15 @@ import {
 import { type Explanation, stepsOf } from "./explain.ts";
 import { healthOf, type OutboxHealth } from "./health.ts";
 import { check, moment, refuse, text as textOf, time } from "./input.ts";
+import type { CheckedOptions } from "./options.ts";
+import { storedView } from "./policy/contact-view.ts";
+import { minutesFrom, type ZonedHours } from "./policy/quiet-hours.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { OutboxStore } from "./store.ts";
-import { stillArriving } from "./supersede.ts";
+import { inChunks } from "./stores/connection.ts";
+import { stillArriving, withHeirs } from "./supersede.ts";
 import { changed, isUnfinished, type OutboxText } from "./text.ts";
-import type { Situation } from "./waits-for.ts";
+import { type Snapshot, waitsForOf } from "./waits-for.ts";
 
 /** Options of `suspend`. */
 export interface SuspendOptions {
@@ -50,12 +54,18 @@ export interface Operator {
 	health: () => Promise<OutboxHealth>;
 	status: (id: string) => Promise<OutboxStatus | undefined>;
 	explain: (id: string) => Promise<Explanation | undefined>;
+	/** The status of each of these rows. */
+	statuses: (rows: readonly OutboxText[]) => Promise<OutboxStatus[]>;
 	resolve: (id: string, outcome: "sent" | "not_sent", options?: ResolveOptions) => Promise<boolean>;
 	restored: (options: { backupAt: Date | string | number }) => Promise<number>;
 }
 
 /** What is due is so by the clock of a worker, and those of two machines may differ. */
 const slackMs = 10 * 60_000;
+/** The texts of a contact that a worker looks at. */
+const mostAsked = 20;
+/** Texts whose status is looked up at the same time. */
+const atOnce = 10;
 const longestReason = 200;
 const longestName = 100;
 
@@ -83,32 +93,39 @@ const optionsOf = {
 };
 const outcomes = oneOf("sent", "not_sent");
 
-/**
- * @param agencyOf checks the id of an agency
- * @param onChange is called after a text has come to its end
- */
+/** What an outbox has, and the command line has not. */
+interface Own {
+	/** Checks the id of an agency. */
+	agencyOf?: (id: string) => string;
+	/** Called after a text has come to its end. */
+	onChange?: (text: OutboxText) => Promise<void>;
+	options?: CheckedOptions;
+}
+
 export function createOperator(
 	store: OutboxStore,
 	now: () => number,
-	{
-		agencyOf = (id) => textOf("agencyId", id, "outbox"),
-		onChange = async () => {},
-	}: { agencyOf?: (id: string) => string; onChange?: (text: OutboxText) => Promise<void> } = {},
+	{ agencyOf = (id) => textOf("agencyId", id, "outbox"), onChange = async () => {}, options }: Own = {},
 ): Operator {
-	/** What an unfinished text may wait for. */
-	async function situationOf(row: OutboxText): Promise<Situation> {
-		const [[head], suspensions, pauses, workers] = await Promise.all([
-			row.state === "waiting" ? store.open(row, 1, now()) : [],
-			store.suspended(),
-			store.paused(),
-			store.workers(),
-		]);
-		return { head, suspensions, pauses, workers, now: now() };
+	async function snapshot(): Promise<Snapshot> {
+		const [suspensions, pauses, workers] = await Promise.all([store.suspended(), store.paused(), store.workers()]);
+		return { suspensions, pauses, workers, options, hours: zonedHours(), now: now() };
 	}
 
-	async function statusFrom(row: OutboxText): Promise<OutboxStatus> {
-		const situation = isUnfinished(row.state) ? await situationOf(row) : undefined;
-		return statusOf(row, situation, await stillArriving(store, row));
+	async function statusFrom(row: OutboxText, all: Snapshot): Promise<OutboxStatus> {
+		const arriving = await stillArriving(store, row);
+		if (!isUnfinished(row.state)) return statusOf(row, undefined, arriving);
+		const [open, facts] = await Promise.all([store.open(row, mostAsked, all.now), store.facts(row)]);
+		const queue = await withHeirs<OutboxText>(store, open);
+		return statusOf(row, waitsForOf(row, { ...all, queue, contact: storedView(facts) }), arriving);
+	}
+
+	const { quietHours } = options ?? {};
+	/** The quiet hours, if no hook has to be asked for the time zone. */
+	function zonedHours(): ZonedHours | null {
+		if (!quietHours || typeof quietHours.timeZone !== "string") return null;
+		const [from = 0, to = 0] = [minutesFrom(quietHours.from), minutesFrom(quietHours.to)];
+		return { from, to, timeZone: quietHours.timeZone };
 	}
 
 	return {
@@ -124,11 +141,18 @@ export function createOperator(
 		health: () => healthOf(store, now()),
 		async status(id) {
 			const row = await store.find(textOf("id", id, "status"));
-			return row && statusFrom(row);
+			return row && statusFrom(row, await snapshot());
 		},
 		async explain(id) {
 			const row = await store.find(textOf("id", id, "explain"));
-			return row && { status: await statusFrom(row), steps: stepsOf(row) };
+			return row && { status: await statusFrom(row, await snapshot()), steps: stepsOf(row) };
+		},
+		async statuses(rows) {
+			const all = await snapshot();
+			const found: OutboxStatus[] = [];
+			for (const some of inChunks(rows, atOnce))
+				found.push(...(await Promise.all(some.map((row) => statusFrom(row, all)))));
+			return found;
 		},
 		async resolve(id, outcome, given = {}) {
 			const known = textOf("id", id, "resolve");

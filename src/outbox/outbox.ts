@@ -316,7 +316,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	const suspended = createSuspensionReports(tell, now);
 	const awaken = createAlarm(store, quiet, now);
 	const loop = createLoop({ store, step, now, concurrency, leaseMs, awaken, suspended }, pauses);
-	const operator = createOperator(store, now, { agencyOf: (id) => client.agency(id).id, onChange: settled });
+	const operator = createOperator(store, now, { agencyOf: (id) => client.agency(id).id, onChange: settled, options });
 	/** Tells a sandbox of a text, if the client has its connection. */
 	const show = observerOf(client)?.outbox(store, operator.status);
 

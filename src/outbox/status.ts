@@ -1,25 +1,6 @@
-import { isInDoubt } from "./decide.ts";
 import { type Purpose, purposeOf } from "./policy/purpose.ts";
-import {
-	isUnfinished,
-	type OutboxReason,
-	type OutboxState,
-	type OutboxText,
-	operationIdOf,
-	type TextError,
-} from "./text.ts";
-import {
-	colleagueSentence,
-	declinedSentence,
-	doubtSentence,
-	heldSentence,
-	lostSentence,
-	refusalSentence,
-	type Situation,
-	type WaitsFor,
-	waitsForOf,
-	wrongNumberSentence,
-} from "./waits-for.ts";
+import { type OutboxReason, type OutboxState, type OutboxText, operationIdOf, type TextError } from "./text.ts";
+import { heldSentence, lostSentence, storedSentence, type Told, type WaitsFor } from "./waits-for.ts";
 
 /** The status of a text, for the button that sent it. */
 export interface OutboxStatus {
@@ -69,14 +50,14 @@ export interface OutboxStatus {
 }
 
 /**
- * @param situation what an unfinished text may wait for, if it is known
+ * @param told what an unfinished text waits for, if that was looked for
  * @param arriving a text that it supersedes, and that may still arrive at another number
  */
-export async function statusOf(text: OutboxText, situation?: Situation, arriving?: OutboxText): Promise<OutboxStatus> {
+export async function statusOf(text: OutboxText, told?: Told, arriving?: OutboxText): Promise<OutboxStatus> {
 	const { id, agencyId, to, state, reason, since, messageId, queueId, progress } = text;
 	const { attempts, error, cancelRequested = false } = progress;
 	const isErased = to === "";
-	const waitsFor = situation && isUnfinished(state) ? waitsForOf(text, situation) : null;
+	const waitsFor = told?.waitsFor ?? null;
 	const isAsked = state === "held" || state === "dropped";
 	const consentFailed = isAsked && progress.consentFailed === true;
 	return {
@@ -92,7 +73,7 @@ export async function statusOf(text: OutboxText, situation?: Situation, arriving
 			" ",
 		),
 		waitsFor,
-		nextAttemptAt: nextAttemptOf(text, waitsFor),
+		nextAttemptAt: told ? told.nextAttemptAt : nextAttemptOf(text),
 		cancelRequested,
 		consentFailed,
 		optOutSid: progress.optOutSid ?? null,
@@ -108,43 +89,36 @@ export async function statusOf(text: OutboxText, situation?: Situation, arriving
 const arrivingSentence = ({ id }: OutboxText): string =>
 	`The text that it supersedes (${id}) can't be taken back, and may still arrive at the other number.`;
 
-function nextAttemptOf({ state, nextAt, readyAt }: OutboxText, waitsFor: WaitsFor | null): Date | null {
-	if (state !== "waiting" && state !== "sending") return null;
-	if (waitsFor) return waitsFor.until;
-	return nextAt === null ? null : new Date(Math.max(nextAt, readyAt));
+/** By the row alone. */
+function nextAttemptOf({ state, nextAt, readyAt }: OutboxText): Date | null {
+	if ((state !== "waiting" && state !== "sending") || nextAt === null) return null;
+	return new Date(Math.max(nextAt, readyAt));
 }
 
 function descriptionOf(text: OutboxText, waitsFor: WaitsFor | null, consentFailed: boolean): string {
 	const { state, reason, progress } = text;
-	const { attempts, failures, wait } = progress;
+	const { attempts, failures } = progress;
 	if (consentFailed && state === "held") return "The request for the contact's consent did not reach the phone.";
 	if (consentFailed) return "Not delivered: the request for the contact's consent did not reach the phone.";
 	if (waitsFor) return waitsFor.sentence;
 	if (state === "held") return heldSentence(text);
+	if (state === "sending" && failures > 0) return lostSentence;
+	if (state === "waiting")
+		return storedSentence(text) ?? (attempts + failures > 0 ? "Waits for the next attempt." : descriptions.waiting);
 	if (reason === "before_send" && state === "cancelled")
 		return "Not sent: a check of the application cancelled it. Look there for the reason.";
 	if (reason === "resolved")
 		return state === "cancelled"
 			? "Not sent: somebody has looked at the conversation. Enqueue it with a new id if it should still go out."
 			: "Sent: somebody has looked at the conversation.";
-	if (reason === "quiet_hours" && state === "waiting" && isInDoubt(text)) return doubtSentence;
 	if (progress.mayBeDeclined)
 		return "Not delivered: the contact tapped a button, and somebody wrote to them. They may have declined it: look at the conversation.";
-	if (reason === "quiet_hours")
-		return state === "waiting"
-			? "Waits for the end of the quiet hours."
-			: "Not sent: its time ends within the quiet hours. Call the contact if it matters.";
 	if (state === "replaced") {
 		const other = progress.replacedBy ? `another text of yours (${progress.replacedBy})` : "another text";
 		return `Not delivered: ${other} took its place while it waited for consent. If it is still needed, enqueue it with a new id.`;
 	}
 	const why = reason && reasons[reason];
-	if (why) return why;
-	if (state === "sending" && failures > 0) return lostSentence;
-	if (wait?.because === "colleague_held") return colleagueSentence;
-	if (wait?.because === "colleague_declined") return declinedSentence;
-	if (state === "waiting" && attempts + failures > 0) return "Waits for the next attempt.";
-	return descriptions[state];
+	return why || descriptions[state];
 }
 
 /** Each state in a sentence for a person. */
@@ -165,12 +139,7 @@ const descriptions: Record<Exclude<OutboxState, "replaced">, string> = {
 
 /** The reasons that say more than the state. */
 const reasons: Partial<Record<OutboxReason, string>> = {
-	consent_unavailable: "Waits: the agency cannot ask contacts for consent at the moment.",
-	language_required: "Waits: the agency has several languages and no default one. Choose a language for the text.",
-	language_unavailable: "Waits: the agency does not have the text's language.",
-	before_send_failed: "Waits: the check before sending failed.",
-	wrong_number: wrongNumberSentence,
-	refusal: refusalSentence,
+	quiet_hours: "Not sent: its time ends within the quiet hours. Call the contact if it matters.",
 	superseded: "Not sent: a newer text took its place.",
 	bad_request:
 		"Not sent: the service refuses it, for example because of its sender. Correct it, and enqueue it with a new id.",

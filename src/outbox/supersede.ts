@@ -97,3 +97,25 @@ export function mayStillArrive(text: OutboxText, old: OutboxText): boolean {
 	const isElsewhere = old.to !== text.to || old.agencyId !== text.agencyId;
 	return isElsewhere && isUnfinished(old.state) && old.progress.cancelRequested === true;
 }
+
+/** A text that supersedes one which was to take the place of the held text, or has taken it, takes that place itself. */
+export async function withHeirs<Text extends OutboxText>(
+	store: Pick<OutboxStore, "find">,
+	texts: readonly Text[],
+): Promise<readonly Text[]> {
+	const [held] = texts;
+	if (held?.state !== "held") return texts;
+	const taken = new Set<string>();
+	for await (const { id } of earlierTexts(store, held)) taken.add(id);
+	return Promise.all(
+		texts.map(async (text) => {
+			for await (const { id, state } of earlierTexts(store, text)) {
+				// That one is ended first.
+				if (state === "waiting") break;
+				if (id !== held.id && !(taken.has(id) && text.seq > held.seq)) continue;
+				return { ...text, progress: { ...text.progress, given: { ...text.progress.given, supersedes: held.id } } };
+			}
+			return text;
+		}),
+	);
+}

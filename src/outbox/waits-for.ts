@@ -1,66 +1,59 @@
 /*
- * What an unfinished text waits for, in a sentence for a support desk.
+ * What an unfinished text waits for: the gate is asked as a worker would ask it, with what is stored, and without a hook or a request.
  */
-import { isInDoubt, onOwnHeldOf } from "./decide.ts";
+
+import { isGivenUp, isRestored, mayRepeatAtOnce, waitsForRequestUntil } from "./decide.ts";
+import { defaultSettleMs } from "./delivery.ts";
+import { type Answer, gate, type Rule } from "./gate/gate.ts";
+import { heldAhead } from "./gate/order.ts";
+import type { Situation } from "./gate/situation.ts";
+import { waiting, waits } from "./gate/waiting.ts";
+import { type ContactView, storedView } from "./policy/contact-view.ts";
+import type { ZonedHours } from "./policy/quiet-hours.ts";
+import { pausedIn, shown, suspendedIn } from "./sentences.ts";
 import { allSends, type StoredPause, type StoredSuspension, type StoredWorker } from "./store.ts";
 import { suspensionOf } from "./suspension.ts";
-import type { OutboxReason, OutboxText } from "./text.ts";
-
-/**
- * What a text waits for.
- * - `suspension`: a person called `suspend`
- * - `earlier_text`: a text to the contact that was enqueued before it, or is more urgent
- * - `held_text`: the service holds another text for the contact, of this outbox (`id`) or of somebody else
- * - `consent`: the service holds it until the contact consents
- * - `result`: a request began, and its result is not known yet
- * - `not_before`: its time, as given to `enqueue` or by `beforeSend`
- * - `quiet_hours`: their end
- * - `wrong_number`: a person, who calls `optIn` if the number is right, or cancels it: the contact wrote that it is wrong
- * - `refusal`: the contact, who has refused something and has not written since
- * - `worker`: a process that calls `work` or `runOnce`
- * - `pause`: something keeps the texts of the agency, or all texts, from being sent
- * - `settings`: the agency cannot ask for consent, or not in a language
- * - `hook`: `beforeSend`, `onReply`, `optOut` or the time zone of the quiet hours failed
- * - `retry`: the next try
- * - `turn`: its turn, within moments
- */
-export type WaitsForKind =
-	| "suspension"
-	| "earlier_text"
-	| "held_text"
-	| "consent"
-	| "result"
-	| "not_before"
-	| "quiet_hours"
-	| "wrong_number"
-	| "refusal"
-	| "worker"
-	| "pause"
-	| "settings"
-	| "hook"
-	| "retry"
-	| "turn";
+import type { OutboxText } from "./text.ts";
 
 /** What an unfinished text waits for. */
 export interface WaitsFor {
-	/** The kind of cause. */
-	kind: WaitsForKind;
+	/** What keeps it back: the name of a rule, or `consent`, `result`, `retry` or `no_worker`. docs/outbox-states.md has them all. */
+	kind: string;
 	/** The cause in a sentence, for a support desk. It holds no number and no text. */
 	sentence: string;
-	/** Id of the contact's other text that has to end first; null if there is none, or if it is not of this outbox. */
+	/** Id of the contact's other text that has to end, or let it pass, first; null if there is none, or if it is not of this outbox. */
 	id: string | null;
-	/** When the wait ends at the earliest; null if that can't be known. */
+	/**
+	 * It is not sent before this time, unless something happens until then: the contact writes, or somebody calls `cancel`, `resume`, `optIn`
+	 * or `restored`. Null if that can't be known.
+	 */
 	until: Date | null;
 }
 
-/** What the store knows at a moment. */
-export interface Situation {
-	/** The contact's text whose turn it is. */
-	head: OutboxText | undefined;
+/** What is known of a text that has not ended. */
+export interface Told {
+	waitsFor: WaitsFor;
+	/** When it is tried next; null if that can't be known, or if it is not tried again. */
+	nextAttemptAt: Date | null;
+}
+
+/** What is stored at a moment of all texts. */
+export interface Snapshot {
 	suspensions: readonly StoredSuspension[];
 	pauses: readonly StoredPause[];
 	workers: readonly StoredWorker[];
+	/** Those of the outbox; absent at the command line, which does not know them. */
+	options?: Situation["options"] | undefined;
+	/** The quiet hours, if they are known without a hook. */
+	hours: ZonedHours | null;
 	now: number;
+}
+
+/** The same, and what is stored of the contact. */
+export interface TextSnapshot extends Snapshot {
+	/** The contact's open texts whose turn has come, in their order. */
+	queue: readonly OutboxText[];
+	contact: ContactView;
 }
 
 /** A worker gives a sign of life every 5 seconds. */
@@ -73,83 +66,212 @@ export function isAlive({ runsOnce, silentMs }: StoredWorker): boolean {
 	return silentMs < (runsOnce ? onceDeadAfterMs : deadAfterMs);
 }
 
-export function waitsForOf(text: OutboxText, situation: Situation): WaitsFor {
-	const found = firstCause(text, situation);
-	const isSaid = found.sentence.includes("No worker is running");
-	const isHopeless = !isSaid && !situation.workers.some(isAlive);
-	return isHopeless ? { ...found, sentence: `${found.sentence} Besides, no worker is running.` } : found;
+export function waitsForOf(text: OutboxText, snapshot: TextSnapshot): Told {
+	const { waitsFor, nextAttemptAt } = toldOf(text, snapshot);
+	const { kind, sentence } = waitsFor;
+	const alive = snapshot.workers.filter(isAlive);
+	const isTurn = text.state === "waiting" && kind in turns;
+	if (alive.length === 0)
+		return isTurn
+			? told("no_worker", withoutWorker(snapshot))
+			: { waitsFor: { ...waitsFor, sentence: `${sentence} Besides, no worker is running.` }, nextAttemptAt };
+	const isOnce = isTurn && kind !== "retry" && alive.every(({ runsOnce }) => runsOnce);
+	const later = isOnce ? " No process calls work, so that it is looked at when runOnce is called next." : "";
+	return { waitsFor: { ...waitsFor, sentence: `${sentence}${later}` }, nextAttemptAt };
 }
 
-function firstCause(text: OutboxText, situation: Situation): WaitsFor {
-	const { state, reason, progress, agencyId } = text;
-	const { head, suspensions, pauses, workers, now } = situation;
-	const nextAt = Math.max(text.nextAt ?? 0, text.readyAt);
-	const concerned = ["", agencyId, ...(state === "waiting" ? [allSends] : [])];
-	const pause = concerned.map((name) => pauses.find((each) => each.agencyId === name)).find(Boolean);
-	if (state === "held") return cause("consent", [heldSentence(text), ...(pause ? [pausedIn(pause)] : [])].join(" "));
-	if (state === "sending") {
-		const isUnderWay = progress.failures === 0 && nextAt > now;
-		const what = isUnderWay ? "Is being sent; the result is not known yet." : lostSentence;
-		const sentence = [what, ...(pause ? [pausedIn(pause)] : [])].join(" ");
-		return cause("result", sentence, { until: Math.max(now, nextAt) });
-	}
+/** What is told beside the rules of a text that waits, and when. */
+export const beside: Readonly<Record<"consent" | "result" | "retry" | "no_worker", string>> = {
+	consent: "The service holds it until the contact consents",
+	result: "A request began, and its result is not known yet. At night it is looked for too",
+	retry: "A call failed: the next try is at `until`",
+	no_worker: "Its turn has come, and no process calls `work` or `runOnce`",
+};
+
+/** What only a worker is missing for. */
+const turns = { restored: true, shows: true, unchanged: true, reading: true, retry: true };
+
+function toldOf(text: OutboxText, snapshot: TextSnapshot): Told {
+	if (text.state === "held") return told("consent", besides([heldSentence(text), ...pausesOf(text, snapshot)]));
+	return text.state === "sending" ? resultOf(text, snapshot) : waitOf(text, snapshot);
+}
+
+function withoutWorker({ workers: [last], now }: Snapshot): string {
+	const seen = last
+		? `the last sign of one is from ${shown(now - last.silentMs)}`
+		: "each one that ran has stopped in order, or none has run within a day";
+	return `No worker is running: ${seen}. Start a process that calls work or runOnce.`;
+}
+
+/** The request of a text has begun, and its result is not known. */
+function resultOf(text: OutboxText, snapshot: TextSnapshot): Told {
+	const { agencyId, nextAt, progress } = text;
+	const { suspensions, pauses, now, options = stored(text, snapshot.queue) } = snapshot;
+	// Nothing was stored since it began.
+	const isUnderWay = (nextAt ?? 0) > now && progress.journal?.at(-1)?.request !== undefined;
 	const suspension = suspensionOf(agencyId, suspensions);
-	if (suspension) return cause("suspension", suspendedIn(suspension));
-	if (reason === "wrong_number") return cause(reason, wrongNumberSentence);
-	if (reason === "refusal") return cause(reason, refusalSentence);
-	if ((reason === null || reason === "before_send") && text.readyAt > now)
-		return cause("not_before", `Is not to be sent before ${shown(text.readyAt)}.`, { until: text.readyAt });
-	if (head && head.id !== text.id && !isKeptFromPassing(text, head, pause)) {
-		const isHeld = head.state === "held";
-		const sentence = isHeld
-			? `Waits for another text to the contact (${head.id}), which the service holds until they consent.`
-			: `Waits for another text to the contact (${head.id}). About that one: ${firstCause(head, { ...situation, head }).sentence}`;
-		return cause(isHeld ? "held_text" : "earlier_text", sentence, { id: head.id });
+	const pausesNow = pausesOf(text, snapshot);
+	const sentence = besides([
+		isUnderWay ? "Is being sent; the result is not known yet." : lostSentence,
+		...(suspension ? [suspendedIn(suspension)] : pausesNow),
+	]);
+	// Its result may be known at any moment.
+	if (isUnderWay) return told("result", sentence);
+	const readAt = Math.max(now, nextAt ?? 0, ...concerned(text, pauses).map(({ until }) => until));
+	const areSendsPaused = pauses.some((pause) => pause.agencyId === allSends);
+	const isLast = progress.cancelRequested === true || isGivenUp(text);
+	const isTried = !suspension && !areSendsPaused && !isLast;
+	const isAtOnce = mayRepeatAtOnce(text, options, readAt);
+	const attemptAt = isAtOnce ? readAt : Math.max(readAt, waitsForRequestUntil(text, options));
+	return { ...told("result", sentence, { until: readAt }), nextAttemptAt: isTried ? new Date(attemptAt) : null };
+}
+
+/** A wait that the gate has told of. */
+interface Wait {
+	/** Undefined if a call failed, so that no rule has put it off. */
+	rule: Rule | undefined;
+	until: number;
+	sentence: string;
+	/** The id of the text that it waits for. */
+	behind?: string | undefined;
+}
+
+/** A wait can end in another one, which ends in another one. More do not follow each other. */
+const mostWaits = 10;
+
+/** What a text waits for that may not go now. The gate is asked about the time at which a wait ends too, and the last wait is told of. */
+function waitOf(text: OutboxText, snapshot: TextSnapshot): Told {
+	const begin = situationOf(text, snapshot);
+	const table = isRestored(text) ? restoredFirst : waiting;
+	const found: Wait[] = [];
+	let [situation, answer] = [begin, gate(begin, table)];
+	while (answer?.do === "wait" && found.length < mostWaits) {
+		const wait = waitIn(situation, answer);
+		const last = found.at(-1);
+		if (last && wait.rule === last.rule) break;
+		// A call that failed was one that makes the pause.
+		if (last && !wait.rule) last.until = wait.until;
+		else found.push(wait);
+		if (wait.behind !== undefined || wait.rule?.isOpenEnded) break;
+		// Which texts are there by then is not known.
+		situation = { ...situation, now: answer.until, queue: [situation.text] };
+		answer = gate(situation, table);
 	}
-	if (reason === "quiet_hours" && isInDoubt(text))
-		return cause("result", doubtSentence, { until: Math.max(now, nextAt) });
-	if (reason === "quiet_hours" && nextAt > now)
-		return cause("quiet_hours", `Waits for the end of the quiet hours, at ${shown(nextAt)}.`, { until: nextAt });
-	if (pause) return cause("pause", pausedIn(pause), { until: Math.max(now, nextAt, pause.until) });
-	const setting = reason && settings[reason];
-	if (setting) return cause("settings", setting, { until: Math.max(now, nextAt) });
-	if (reason === "before_send_failed")
-		return cause("hook", "Waits: a check of the application before sending failed.", { until: Math.max(now, nextAt) });
-	if (!workers.some(isAlive)) return cause("worker", withoutWorker(workers, now));
-	const when = nextAt > now ? `Waits for the next attempt, at ${shown(nextAt)}.` : "The next attempt is under way.";
-	const why = progress.error ? ` The last one ended with ${progress.error.tag}.` : "";
-	const retry = cause("retry", `${when}${why}`, { until: Math.max(now, nextAt) });
-	const rule = progress.wait?.because;
-	if (rule === "colleague_declined") return cause("retry", declinedSentence, { until: Math.max(now, nextAt) });
-	if (rule === "colleague_held") return cause("held_text", colleagueSentence, { until: Math.max(now, nextAt) });
-	if (progress.failures + progress.attempts > 0) return retry;
-	return cause("turn", "Waits to be sent: its turn comes within moments.", { until: Math.max(now, nextAt) });
+	const last = found.at(-1);
+	const next = answer && answer.do !== "wait" ? ruleOf(answer.because) : undefined;
+	const then = next?.says(situation, situation.now) ?? "";
+	const isEnd = answer?.do === "become";
+	if (!last) return told(next?.name ?? "reading", then, isEnd ? {} : { until: situation.now, isTried: true });
+	const isKnown = last.behind === undefined && !last.rule?.isOpenEnded;
+	const others = found.filter(({ rule }) => rule?.name === "pause" && rule !== last.rule);
+	return told(
+		last.rule?.name ?? "retry",
+		besides([last.sentence, ...(isEnd ? [then] : []), ...others.map(({ sentence }) => sentence)]),
+		isKnown ? { id: last.behind, until: last.until, isTried: !isEnd } : { id: last.behind },
+	);
+
+	function waitIn(asked: Situation, { because, until, behind }: Answer & { do: "wait" }): Wait {
+		const rule = because === "put_off" || because === "not_before" ? storedRule(asked, because) : ruleOf(because);
+		const isBehindHeld = rule?.name === "behind_held" || rule?.name === "own_held";
+		const id = isBehindHeld ? heldAhead(begin)?.id : behind;
+		const sentence = (rule ?? ruleOf("put_off"))?.says(asked, until) ?? "";
+		const other = id === undefined ? undefined : snapshot.queue.find((each) => each.id === id);
+		const about =
+			other && other.state !== "held" ? ` About that one: ${toldOf(other, snapshot).waitsFor.sentence}` : "";
+		return { rule, until, sentence: `${sentence}${about}`, behind: id };
+	}
 }
 
-/** Whether a text need not wait for the one that the service holds, and something else keeps it back. */
-function isKeptFromPassing(text: OutboxText, head: OutboxText, pause: StoredPause | undefined): boolean {
-	if (head.state !== "held" || onOwnHeldOf(text, head, { onHeld: undefined }) === "wait") return false;
-	return pause !== undefined || text.reason !== null || text.progress.failures > 0;
+const ruleOf = (name: string): Rule | undefined => waiting.find((rule) => rule.name === name);
+
+/** What came back with a backup is read before its other waits count. It is read when nothing else keeps it back. */
+const restoredFirst: readonly Rule[] = [
+	...waits.filter(({ name }) => ["suspension", "not_before", "behind", "pause"].includes(name)),
+	...waiting,
+];
+
+/** The rule that has put a text off. Undefined if a call failed. */
+function storedRule(asked: Situation, because: "put_off" | "not_before"): Rule | undefined {
+	const { wait } = asked.text.progress;
+	const stored = wait && ruleOf(wait.because);
+	// The held text that it waited for has ended since.
+	const isOver = stored?.name === "own_held" && !heldAhead(asked);
+	if (stored && !isOver) return stored;
+	return because === "not_before" ? ruleOf(because) : undefined;
 }
 
-export const wrongNumberSentence =
-	"Waits: the contact wrote that the number is wrong. If it is right, say so with optIn; otherwise cancel the text.";
+function situationOf(text: OutboxText, snapshot: TextSnapshot): Situation {
+	const { queue, contact, suspensions, pauses, hours, now, options = stored(text, queue) } = snapshot;
+	const found = concerned(text, pauses);
+	const [pause] = found;
+	const suspension = suspensionOf(text.agencyId, suspensions);
+	// A pause that has come to its end goes on until a call has succeeded.
+	const pausedUntil = pause ? Math.max(now + 1, ...found.map(({ until }) => until)) : 0;
+	return {
+		now,
+		text: queue.find(({ id }) => id === text.id) ?? text,
+		queue: pause ? queue.map(withoutFailures) : queue,
+		options,
+		contact,
+		agency: { isSuspended: suspension !== undefined, pausedUntil, suspension, pause },
+		known: { hours },
+		readingAgeMs: 0,
+	};
+}
 
-export const refusalSentence =
-	"Waits: the contact has refused something, perhaps the flat. Marketing goes on once they have written again.";
+/** While calls fail, what became of a held text is not known either. That is no wait of its own. */
+function withoutFailures(text: OutboxText): OutboxText {
+	return text.state === "held" ? { ...text, progress: { ...text.progress, failures: 0 } } : text;
+}
 
-export const colleagueSentence = "Waits: the service holds a text of somebody else for the contact.";
+/** The pauses that concern a text, that of everybody first. */
+function concerned({ agencyId, state }: OutboxText, pauses: readonly StoredPause[]): StoredPause[] {
+	const names = ["", agencyId, ...(state === "waiting" ? [allSends] : [])];
+	return names.flatMap((name) => pauses.filter((pause) => pause.agencyId === name));
+}
 
-export const declinedSentence =
-	"Waits to be certain: the contact seems to have declined a text of somebody else, which would end this one too.";
+const pausesOf = (text: OutboxText, { pauses }: Snapshot): string[] =>
+	concerned(text, pauses).slice(0, 1).map(pausedIn);
+
+const besides = (sentences: readonly string[]): string => sentences.join(" ");
+
+function told(
+	kind: string,
+	sentence: string,
+	{ id = null, until, isTried = false }: { id?: string | null | undefined; until?: number; isTried?: boolean } = {},
+): Told {
+	const at = until === undefined ? null : new Date(until);
+	return { waitsFor: { kind, sentence, id, until: at }, nextAttemptAt: isTried ? at : null };
+}
+
+/** What takes the place of options that are not known: what the row shows, and nothing that could end the text. */
+function stored({ progress }: OutboxText, queue: readonly OutboxText[]): Situation["options"] {
+	const held = queue.find(({ state }) => state === "held");
+	const last = progress.journal?.at(-1);
+	// A rule that comes after that one has put it off since.
+	const mayPass = held && progress.wait && held.since <= (last?.until ?? last?.at ?? 0);
+	return {
+		settleMs: defaultSettleMs,
+		followMs: [],
+		defaultMaxAgeMs: Number.POSITIVE_INFINITY,
+		onHeld: mayPass ? "send_if_open" : undefined,
+		mayAnswer: false,
+		beforeSend: undefined,
+	};
+}
+
+/** Why a text that waits was put off, as its row alone says. Undefined if no rule has put it off. */
+export function storedSentence(text: OutboxText): string | undefined {
+	const { progress, nextAt, readyAt, reason } = text;
+	const until = Math.max(nextAt ?? 0, readyAt);
+	const alone = { suspensions: [], pauses: [], workers: [], hours: null, now: until };
+	const situation = situationOf(text, { ...alone, queue: [text], contact: storedView({}) });
+	return ruleOf(progress.wait?.because ?? reason ?? "")?.says(situation, until);
+}
 
 /** Of a text whose request has ended without a result. */
 export const lostSentence =
 	"A request was made, and it is not known yet whether it was taken: the conversation is read to find out.";
-
-/** Of a text that comes due in the quiet hours after a request without a known result. */
-export const doubtSentence =
-	"It is not known yet whether a request was taken. It is looked for again and again, and not sent again before the quiet hours end.";
 
 /** What a text that the service holds waits for. */
 export function heldSentence({ reason, progress }: OutboxText): string {
@@ -159,68 +281,3 @@ export function heldSentence({ reason, progress }: OutboxText): string {
 		return "Waits for the contact's consent. They have answered, and a check of the application failed.";
 	return "Waits for the contact's consent.";
 }
-
-function cause(
-	kind: WaitsForKind,
-	sentence: string,
-	{ id = null, until }: { id?: string | null; until?: number } = {},
-): WaitsFor {
-	return { kind, sentence, id, until: until === undefined ? null : new Date(until) };
-}
-
-/** Such as 2026-01-05 09:00 UTC. */
-export function shown(ms: number): string {
-	return `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
-}
-
-export function suspendedIn({ agencyId, reason, by, since }: StoredSuspension): string {
-	const what = agencyId === "" ? "All sends were suspended" : "Sends of the agency were suspended";
-	return `${what}${by === null ? "" : ` by ${by}`} on ${shown(since)}: ${reason.replace(/[.!?]?$/, (end) => end || ".")}`;
-}
-
-function withoutWorker([last]: readonly StoredWorker[], now: number): string {
-	const seen = last
-		? `the last sign of one is from ${shown(now - last.silentMs)}`
-		: "each one that ran has stopped in order, or none has run within a day";
-	return `No worker is running: ${seen}. Start a process that calls work or runOnce.`;
-}
-
-/** Why texts are paused. */
-const causes: Readonly<Record<string, string>> = {
-	key: "the service refuses the API key, or no key can be had",
-	forbidden: "the service refuses the key for this agency: the agency is not linked, or the key lacks a scope",
-	rate_limited: "the service takes no more requests for now (429)",
-	unreachable: "the service cannot be reached",
-	gateway: "something in front of the service, such as a firewall, refuses requests",
-	consent_unavailable:
-		"it cannot ask contacts for consent, for example because its template is not approved. Texts to contacts who wrote within a day go out",
-	language_required: "it has several languages and no default one, and texts choose none",
-	language_unavailable: "it does not have the language of texts",
-	hook_failed: "a check of the application before sending fails",
-	wrong_number: "contacts wrote that their number is wrong. Only texts to them wait",
-};
-
-/** What a 403 means for everybody. */
-const refusals: ReadonlyMap<string, string> = new Map([
-	[allSends, "the key lacks the scope messages:write. Messages are still read"],
-	["", "the key lacks the scope conversations:read, belongs to another integration, or its integration is gone"],
-]);
-
-/** Why texts are paused. */
-export function causeIn(reason: string): string {
-	return causes[reason] ?? `calls of the kind "${reason}" fail`;
-}
-
-function pausedIn({ agencyId, cause, until, since }: StoredPause): string {
-	const what = agencyId === "" || agencyId === allSends ? "All texts are paused" : "The agency's texts are paused";
-	const why = (cause === "forbidden" && refusals.get(agencyId)) || causeIn(cause);
-	return `${what} since ${shown(since)}: ${why}. The next try is at ${shown(until)}.`;
-}
-
-/** Settings of the agency that keep its texts back. */
-const settings: Partial<Record<OutboxReason, string>> = {
-	consent_unavailable:
-		"Waits: the agency cannot ask contacts for consent at the moment, for example because its template is not approved.",
-	language_required: "Waits: the agency has several languages and no default one. Choose a language for the text.",
-	language_unavailable: "Waits: the agency does not have the text's language.",
-};

@@ -14,6 +14,7 @@ const situation = (more: Partial<Situation> = {}) => ({ now, known: {}, readingA
 const rule = (name: string, more: Partial<Rule> = {}): Rule => ({
 	name,
 	when: `A rule of this test: ${name}`,
+	says: () => `It is kept back by ${name}.`,
 	concerns: () => true,
 	judge: () => undefined,
 	...more,

@@ -317,7 +317,7 @@ describe("status", () => {
 		const office = createOffice();
 		await office.enqueue("a");
 		expect(await waits(office, "a")).toEqual([
-			"worker",
+			"no_worker",
 			"No worker is running: each one that ran has stopped in order, or none has run within a day. Start a process that calls work or runOnce.",
 			undefined,
 		]);
@@ -343,8 +343,8 @@ describe("status", () => {
 		await enqueue("c", 1);
 		await outbox.runOnce();
 		expect(await waits(office, "a")).toEqual(["consent", "Waits for the contact's consent.", undefined]);
-		expect((await outbox.status("b"))?.waitsFor).toMatchObject({ kind: "held_text", id: "a" });
-		expect((await outbox.status("c"))?.waitsFor).toMatchObject({ kind: "held_text", id: null });
+		expect((await outbox.status("b"))?.waitsFor).toMatchObject({ kind: "behind", id: "a" });
+		expect((await outbox.status("c"))?.waitsFor).toMatchObject({ kind: "colleague_held", id: null });
 		expect((await waits(office, "c"))[1]).toBe("Waits: the service holds a text of somebody else for the contact.");
 	});
 
@@ -579,7 +579,7 @@ describe("a sentence says what keeps a text", () => {
 		await add(world, "a");
 		await world.pass({ minutes: 1 });
 		const status = await world.outbox.status("a");
-		expect(status).toMatchObject({ waitsFor: { kind: "hook" }, error: { tag: "PartnerConfigurationError" } });
+		expect(status).toMatchObject({ waitsFor: { kind: "hook_failed" }, error: { tag: "PartnerConfigurationError" } });
 		expect(status?.error?.message).toMatch(/beforeSend.*TypeError/);
 		expect(JSON.stringify(await world.outbox.explain("a"))).not.toContain("no row");
 	});

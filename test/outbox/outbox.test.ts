@@ -872,13 +872,13 @@ test("the status of a text that waits says what it waits for", async () => {
 		return [description, waitsFor?.kind, waitsFor?.id ?? null];
 	};
 	const none = "No worker is running";
-	expect(await waits("note-1")).toEqual([expect.stringContaining(none), "worker", null]);
-	expect(await waits("note-2")).toEqual([expect.stringContaining("another text"), "earlier_text", "note-1"]);
+	expect(await waits("note-1")).toEqual([expect.stringContaining(none), "no_worker", null]);
+	expect(await waits("note-2")).toEqual([expect.stringContaining("another text"), "behind", "note-1"]);
 	await outbox.runOnce();
-	expect(await waits("note-1")).toEqual([expect.stringContaining("somebody else"), "held_text", null]);
+	expect(await waits("note-1")).toEqual([expect.stringContaining("somebody else"), "colleague_held", null]);
 	expect(await waits("note-2")).toEqual([
 		expect.stringMatching(/another text to the contact \(note-1\).*somebody else/),
-		"earlier_text",
+		"behind",
 		"note-1",
 	]);
 	anna.accepts();

@@ -226,7 +226,7 @@ describe("a text waits", () => {
 		for (const id of ["first", "second"]) await add(world, id);
 		await world.pass({ minutes: 10 });
 		expect(new Set(bodies(world))).toEqual(new Set(["first"]));
-		expect((await world.outbox.status("second"))?.waitsFor).toMatchObject({ kind: "earlier_text", id: "first" });
+		expect((await world.outbox.status("second"))?.waitsFor).toMatchObject({ kind: "behind", id: "first" });
 		world.sandbox.faults.clear();
 		await world.pass({ hours: 1 });
 		expect(world.texts()).toEqual(["first", "second"]);
@@ -375,7 +375,7 @@ describe("a text waits", () => {
 		const world = await createHeld();
 		await add(world, "answer", { purpose: "reply" });
 		await world.outbox.runOnce();
-		expect((await world.outbox.status("answer"))?.waitsFor).toMatchObject({ kind: "held_text", id: "held" });
+		expect((await world.outbox.status("answer"))?.waitsFor).toMatchObject({ kind: "own_held", id: "held" });
 		expect(bodies(world)).toEqual(["held"]);
 		world.anna.writes("Is it still free?");
 		await world.pass({ minutes: 20 });
@@ -409,7 +409,7 @@ describe("a text waits for what has to be asked", () => {
 		await add(world, "notice");
 		await world.pass({ minutes: 5 });
 		expect([await stateOf(world, "notice"), world.sends()]).toEqual([["waiting", "before_send_failed"], []]);
-		expect(await kindOf(world, "notice")).toBe("hook");
+		expect(await kindOf(world, "notice")).toBe("hook_failed");
 		isBroken = false;
 		await world.pass({ minutes: 11 });
 		expect(world.texts()).toEqual(["notice"]);
@@ -545,7 +545,7 @@ describe("a text waits for what has to be asked", () => {
 		await add(world, "notice");
 		await world.pass({ hours: 1 });
 		expect([world.anna.state().held?.body, world.sends().length]).toEqual(["From a colleague", 0]);
-		expect((await world.outbox.status("notice"))?.waitsFor).toMatchObject({ kind: "held_text", id: null });
+		expect((await world.outbox.status("notice"))?.waitsFor).toMatchObject({ kind: "colleague_held", id: null });
 	});
 
 	test("own_held: a reply takes the place of our held text only while the window is open", async () => {
@@ -581,7 +581,7 @@ describe("a text waits for what has to be asked", () => {
 		goTo(world, "06T22:00:00");
 		await add(world, "in the morning", { purpose: "reply" });
 		await world.pass({ hours: 9, minutes: 59 });
-		expect([world.templates(), await kindOf(world, "in the morning")]).toEqual([0, "quiet_hours"]);
+		expect([world.templates(), await kindOf(world, "in the morning")]).toEqual([0, "quiet_while_closed"]);
 		await world.pass({ minutes: 1 });
 		expect(world.templates()).toBe(1);
 	});
@@ -605,20 +605,27 @@ describe("a text waits for what has to be asked", () => {
 		for (const id of ["no", "later"]) await add(world, id);
 		await world.pass({ hours: 1, minutes: 59 });
 		expect(await stateOf(world, "no")).toEqual(["cancelled", "before_send"]);
-		expect((await world.outbox.status("later"))?.waitsFor).toMatchObject({ kind: "not_before", until: waitUntil });
+		expect((await world.outbox.status("later"))?.waitsFor).toMatchObject({ kind: "before_send", until: waitUntil });
 		expect(world.sends()).toEqual([]);
 		await world.pass({ minutes: 1 });
 		expect(world.texts()).toEqual(["later"]);
 	});
 
 	const settings = {
-		consent_unavailable: [{ missingTemplates: ["consent"] }, { missingTemplates: [] }],
-		language_required: [{ languages: ["nl", "fr"], defaultLanguage: null }, { defaultLanguage: "nl" }],
-		language_unavailable: [{ languages: ["de"], defaultLanguage: "de" }, { languages: ["de", "fr"] }],
+		"consent_unavailable: a missing template": [{ missingTemplates: ["consent"] }, { missingTemplates: [] }],
+		"language_required: a choice of languages": [
+			{ languages: ["nl", "fr"], defaultLanguage: null },
+			{ defaultLanguage: "nl" },
+		],
+		"language_unavailable: another language": [
+			{ languages: ["de"], defaultLanguage: "de" },
+			{ languages: ["de", "fr"] },
+		],
 	} as const;
 	test.each(Object.entries(settings))(
-		"settings: %s keeps a text to a closed window back until the agency has changed them, and none to an open one",
-		async (reason, [broken, mended]) => {
+		"%s keeps a text to a closed window back until the agency has changed it, and none to an open one",
+		async (title, [broken, mended]) => {
+			const [reason = ""] = title.split(":");
 			const world = createClosed();
 			const ben = world.agency.contact("+447700900102");
 			ben.writes("Hello");
@@ -628,7 +635,7 @@ describe("a text waits for what has to be asked", () => {
 			await add(world, "open", { to: ben.phoneNumber, ...language });
 			await world.pass({ minutes: 30 });
 			expect(await stateOf(world, "closed")).toEqual(["waiting", reason]);
-			expect([bodies(world), await kindOf(world, "closed")]).toEqual([["open"], "settings"]);
+			expect([bodies(world), await kindOf(world, "closed")]).toEqual([["open"], reason]);
 			world.agency.consent.set(mended);
 			await world.pass({ minutes: 30 });
 			expect(await world.state("closed")).toBe("held");
@@ -699,7 +706,7 @@ describe("a text that waits keeps no text of another purpose back that may go", 
 				isBroken = false;
 			},
 		},
-		"settings: a notice without a language": {
+		"language_required: a notice without a language": {
 			arrange: async (world) => {
 				world.sandbox.clock.advance({ hours: 25 });
 				world.agency.consent.set({ languages: ["nl", "fr"], defaultLanguage: null });
@@ -787,7 +794,7 @@ describe("a text that waits keeps no text of another purpose back that may go", 
 	const ofAgency: Record<string, (world: World) => unknown> = {
 		"pause: an agency whose link has ended": ({ agency }) => agency.unlink(),
 		"suspension: an agency": ({ outbox, agency }) => outbox.suspend({ agencyId: agency.id, reason: "Wrong price" }),
-		"settings: an agency that cannot ask for consent": ({ agency }) =>
+		"consent_unavailable: an agency that cannot ask for consent": ({ agency }) =>
 			agency.consent.set({ missingTemplates: ["consent"] }),
 	};
 	test.each(Object.entries(ofAgency))("%s keeps the texts of no other one back", async (_, begin) => {

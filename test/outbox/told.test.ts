@@ -28,7 +28,7 @@ describe("a reply that need not wait for our own held text names what keeps it b
 			({ sandbox }) => sandbox.keys.revoke(sandbox.connection.apiKey as string),
 		],
 		"an agency that is not linked": ["pause", /not linked/, ({ agency }) => agency.unlink()],
-		"a hook that fails": ["hook", /check of the application/, () => {}],
+		"a hook that fails": ["hook_failed", /check of the application/, () => {}],
 	};
 
 	test.each(Object.entries(causes))("%s", async (_what, [kind, sentence, breaks]) => {
@@ -50,7 +50,7 @@ describe("a reply that need not wait for our own held text names what keeps it b
 		world.agency.consent.set({ unapprovedTemplates: [{ templateCode: "consent", status: "pending" }] });
 		await add(world, "newer", { supersedes: "held" });
 		await world.pass({ minutes: 30 });
-		expect((await waits(world, "newer"))[0]).toBe("settings");
+		expect((await waits(world, "newer"))[0]).toBe("consent_unavailable");
 	});
 
 	test("and the held text if nothing else does, or if it is a notice", async () => {
@@ -58,8 +58,9 @@ describe("a reply that need not wait for our own held text names what keeps it b
 		await add(world, "answer", { purpose: "reply" });
 		await add(world, "notice");
 		await world.pass({ minutes: 30 });
-		const held = ["held_text", expect.stringContaining("held"), "held"];
-		expect([await waits(world, "answer"), await waits(world, "notice")]).toEqual([held, held]);
+		const held = [expect.stringContaining("held"), "held"];
+		expect(await waits(world, "answer")).toEqual(["own_held", ...held]);
+		expect(await waits(world, "notice")).toEqual(["behind", ...held]);
 	});
 });
 
@@ -71,7 +72,7 @@ test("a text in doubt in the quiet hours does not say that it waits for their en
 	await world.outbox.enqueue({ id: "notice", agencyId: world.agency.id, to: unknown.phoneNumber, body: "notice" });
 	await world.pass({ minutes: 30 });
 	expect(await waits(world, "notice")).toEqual([
-		"result",
+		"quiet_hours",
 		expect.stringMatching(/not known yet.*looked for again/),
 		null,
 	]);

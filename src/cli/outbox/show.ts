@@ -4,9 +4,9 @@
 import type { Explanation } from "../../outbox/explain.ts";
 import type { OutboxHealth } from "../../outbox/health.ts";
 import { purposeOf } from "../../outbox/policy/purpose.ts";
+import { causeIn, shown, suspendedIn } from "../../outbox/sentences.ts";
 import type { OutboxStatus } from "../../outbox/status.ts";
 import type { OutboxText } from "../../outbox/text.ts";
-import { causeIn, shown, suspendedIn } from "../../outbox/waits-for.ts";
 import { type Check, counted } from "../doctor/check.ts";
 import { wrapped } from "../look.ts";
 import { printable } from "../text.ts";
@@ -91,7 +91,7 @@ export function checksOf({ at, workers, texts: states, due, oldestDueAt, pauses,
 }
 
 /** What to do about a pause. */
-function remedyOf(reason: string, agencyId: string | null, until: Date): string {
+function remedyOf(reason: string, agencyId: string | null, until: Date | null): string {
 	const doctor = agencyId === null ? "doctor" : `doctor --agency ${agencyId}`;
 	if (/^(key|forbidden|gateway|consent_unavailable|language_\w+)$/.test(reason))
 		return `It needs a person: ${doctor} finds out more. Once that is mended, the outbox goes on by itself.`;
@@ -99,7 +99,7 @@ function remedyOf(reason: string, agencyId: string | null, until: Date): string 
 		return "It needs a person: see outbox list --state waiting. If a number is right, call optIn; otherwise cancel the text.";
 	if (reason === "hook_failed")
 		return "It needs a person: see the log of the application. Once that is mended, the outbox goes on by itself.";
-	return `It ends by itself once that has passed; the next try is at ${shown(until.getTime())}.`;
+	return `It ends by itself once that has passed${until ? `; the next try is at ${shown(until.getTime())}` : ""}.`;
 }
 
 interface Look {

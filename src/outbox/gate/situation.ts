@@ -9,6 +9,7 @@ import type { Match, Reading } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
 import type { ContactView } from "../policy/contact-view.ts";
 import { quietUntil, type ZonedHours } from "../policy/quiet-hours.ts";
+import type { StoredPause, StoredSuspension } from "../store.ts";
 import type { Change, OpenText, OutboxText } from "../text.ts";
 import type { BeforeSendVerdict } from "../work/hooks.ts";
 import type { Settings } from "../work/settings.ts";
@@ -46,6 +47,16 @@ export interface Passing {
 	isGone: boolean;
 }
 
+/** What keeps the texts of an agency from being sent. */
+export interface Agency {
+	isSuspended: boolean;
+	pausedUntil: number;
+	/** What is stored of it, for the sentence. A worker does not need it. */
+	suspension?: StoredSuspension | undefined;
+	/** The same. */
+	pause?: StoredPause | undefined;
+}
+
 export interface Situation {
 	/** The only clock. */
 	now: number;
@@ -57,7 +68,7 @@ export interface Situation {
 	previousId?: string | undefined;
 	options: Rules & Pick<CheckedOptions, "beforeSend">;
 	contact: ContactView;
-	agency: { isSuspended: boolean; pausedUntil: number };
+	agency: Agency;
 	known: Known;
 	failed?: Failed | undefined;
 	/** How old the reading is, by whichever clock says more. */

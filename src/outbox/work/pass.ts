@@ -150,11 +150,10 @@ async function told(
 	const reason = change?.reason;
 	const { failed } = situation;
 	if (reason === "before_send_failed" && failed) reportHook(pauses, text, failed.error, until);
-	if (because !== "settings") return until;
-	if (reason === "consent_unavailable") return pauses.holdConsent(agencyId);
+	if (because === "consent_unavailable") return pauses.holdConsent(agencyId);
+	if (because !== "language_required" && because !== "language_unavailable") return until;
 	await pauses.passed(text, "settings");
-	if (reason === "language_required" || reason === "language_unavailable")
-		pauses.report(text.id, { reason, agencyId, retryAt: new Date(until) });
+	pauses.report(text.id, { reason: because, agencyId, retryAt: new Date(until) });
 	return until;
 }
 

@@ -5,7 +5,7 @@ import { createContact } from "../policy/contact.ts";
 import { isNumberWrong, isOptedOut } from "../policy/contact-view.ts";
 import { policies, purposeOf } from "../policy/purpose.ts";
 import { bandOf, type Lease, type NextDue } from "../store.ts";
-import { earlierTexts } from "../supersede.ts";
+import { withHeirs } from "../supersede.ts";
 import type { OpenText, OutboxText, Recipient } from "../text.ts";
 import type { QueueContext } from "./context.ts";
 import { pass, turnOf } from "./pass.ts";
@@ -60,7 +60,7 @@ async function workTexts(
 	while (!signal?.aborted) {
 		if (steps.idle++ > mostIdle) return { at: now() + idleMs, band: lease.band };
 		const found = await store.open(lease, lease.isSuspended ? Number.MAX_SAFE_INTEGER : 20, now());
-		const texts = lease.isSuspended ? found : await withHeirs(context, found);
+		const texts = lease.isSuspended ? found : await withHeirs(store, found);
 		const isMove = texts.some((text) => text.progress.given?.supersedes !== undefined);
 		if (isMove && (await endEarlierMoves(context, await allOpen(context, lease)))) continue;
 		const turn = await turnOf(context, texts, last?.id);
@@ -139,26 +139,4 @@ async function nextOf(
 	if (head && (head.nextAt ?? 0) <= at) return { at, band: bandOf(head.state, head.priority) };
 	// What was due later may have been made due meanwhile, because a clock was set back.
 	return (await store.nextOf(recipient, at)) ?? { ...first, at };
-}
-
-/** A text that supersedes one which was to take the place of the held text, or has taken it, takes that place itself. */
-async function withHeirs(
-	{ options: { store } }: QueueContext,
-	texts: readonly OpenText[],
-): Promise<readonly OpenText[]> {
-	const [held] = texts;
-	if (held?.state !== "held") return texts;
-	const taken = new Set<string>();
-	for await (const { id } of earlierTexts(store, held)) taken.add(id);
-	return Promise.all(
-		texts.map(async (text) => {
-			for await (const { id, state } of earlierTexts(store, text)) {
-				// That one is ended first.
-				if (state === "waiting") break;
-				if (id !== held.id && !(taken.has(id) && text.seq > held.seq)) continue;
-				return { ...text, progress: { ...text.progress, given: { ...text.progress.given, supersedes: held.id } } };
-			}
-			return text;
-		}),
-	);
 }
