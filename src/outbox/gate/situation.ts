@@ -6,7 +6,6 @@ import { freshMs } from "../../shared/freshness.ts";
 import { isSurelyOpen } from "../baseline.ts";
 import type { Rules } from "../decide.ts";
 import type { Match, Reading } from "../match.ts";
-import type { CheckedOptions } from "../options.ts";
 import type { ContactView } from "../policy/contact-view.ts";
 import { quietUntil, type ZonedHours } from "../policy/quiet-hours.ts";
 import type { StoredPause, StoredSuspension } from "../store.ts";
@@ -66,7 +65,8 @@ export interface Situation {
 	queue: readonly OutboxText[];
 	/** The text of the contact that had its turn right before; undefined if this is the first one. */
 	previousId?: string | undefined;
-	options: Rules & Pick<CheckedOptions, "beforeSend">;
+	/** Of the hook it counts only whether there is one. */
+	options: Rules & { beforeSend: unknown };
 	contact: ContactView;
 	agency: Agency;
 	known: Known;
