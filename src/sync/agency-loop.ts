@@ -3,11 +3,13 @@ import { onAbort, untilAborted } from "../shared/signals.ts";
 import { sleep } from "../shared/sleep.ts";
 import type { AgencyChange, AgencyPoll, WatchAgenciesOptions } from "./agencies.ts";
 import type { Budget, PollBudget } from "./budget.ts";
-import { encode, memoryFrom } from "./checkpoint.ts";
+import { encode } from "./checkpoint.ts";
 import { type Feed, type FeedSettings, forgetIn, oneByOne, pollOnce } from "./feed.ts";
-import { ofCaller, refuse } from "./input.ts";
-import { type Change, forget, type Memory, never } from "./memory.ts";
-import { poll } from "./poll.ts";
+import { refuse } from "./input.ts";
+import { type Change, never } from "./memory.ts";
+import { createPace } from "./pace.ts";
+import { poll as pollChanges } from "./poll.ts";
+import { createPosition, ofCallers } from "./position.ts";
 
 /** What the agencies of one loop share. */
 export interface Fleet<Tx> extends Pick<WatchAgenciesOptions<Tx>, "load" | "save" | "lease"> {
@@ -34,18 +36,39 @@ export interface AgencyLoop {
 	erase: (phoneNumber: string) => Promise<void>;
 }
 
-/** The longest Retry-After that is honoured. */
-export const longestRetryAfterMs = 3_600_000;
-/** The longest pause of an agency that answers 403. */
-const longestForbiddenMs = 900_000;
 /** How often the lease is asked for again while a poll runs. */
 const leaseEveryMs = 15_000;
-/** How long the end of a loop waits for the removal of a contact that was forgotten just before. */
-const lastForgetMs = 15_000;
-/** An agency's activity is the number of its polls that found something, of which half are forgotten after this time. */
-const halfLifeMs = 420_000;
-/** With an activity of 1, the pause is a fifth of the time since something was found; with 3 or more a fifteenth. */
-const pauses = { perActivity: 5, mostActivity: 3 };
+/** How long the end of a loop waits for the removal of a contact that was erased just before. */
+const lastEraseMs = 15_000;
+
+/** One poll of an agency, and how it went. */
+interface Poll {
+	/** When it began. */
+	began: number;
+	/** Once its checkpoint is loaded. */
+	feed?: Feed;
+	/** Nothing more of it is delivered: what it has found is being stored. */
+	isDelivered?: true;
+	/** The service's time at the poll before. */
+	clockBefore: number;
+	requests: number;
+	changes: number;
+	errors: PartnerError[];
+	/** The body of the loop has called `save` for the change that it has. */
+	isSaved: boolean;
+	/** It delivered everything that there was. */
+	isComplete: boolean;
+}
+
+const newPoll = (): Poll => ({
+	began: performance.now(),
+	clockBefore: never,
+	requests: 0,
+	changes: 0,
+	errors: [],
+	isSaved: false,
+	isComplete: false,
+});
 
 /**
  * Polls an agency again and again. Neither a failed request nor a failed `load`, `save` or `lease` ends it.
@@ -57,112 +80,104 @@ export function startAgencyLoop<Tx>(
 	signal: AbortSignal,
 	before: Promise<void> | undefined,
 ): AgencyLoop {
-	const { client, feed: settings, budget, since, minMs, maxMs, load, save, lease } = fleet;
-	let isPolling = false;
-	/** The feed of the poll that runs, once its checkpoint is loaded. */
-	let running: Feed | undefined;
-	/** The checkpoint that was loaded or stored last. */
-	let stored: string | undefined;
-	/** Contacts that leave the stored checkpoint before the next poll, each with who waits for that. */
-	const toForget = new Map<string, (failure?: PartnerError) => void>();
-	/** Whether the body of the loop has called `save` for the change that it has. */
-	let isSaved = false;
-	/** When the latest poll ended, and the pause that follows. */
-	let polledAt = never;
-	let pauseMs = 0;
-	let pause = new AbortController();
+	const { client, feed: settings, budget, maxMs, save, lease } = fleet;
+	const position = createPosition(fleet, agencyId);
+	const pace = createPace(fleet);
+	/** The poll that runs. */
+	let poll: Poll | undefined;
+	/** When the latest poll ended, and the rest that follows. */
+	let rest = { since: never, ms: 0, end: new AbortController() };
 	/** Whether the caller has asked for a poll since the latest one began. */
 	let isPolledNow = false;
 	/** When a poll began that delivered everything. */
 	let currentAt: number | undefined;
-	/** The service's time at the poll before. */
-	let clockBefore = never;
-	/** When a poll last found something. */
-	let changedAt = never;
-	let activity = 0;
-	/** Polls in a row that did not deliver everything. */
-	let failures = 0;
 
 	async function run(): Promise<void> {
 		await before;
 		while (!signal.aborted) {
-			pause = new AbortController();
-			if (toForget.size > 0) await forgetStored(signal);
-			if (performance.now() >= polledAt + pauseMs) {
-				// Polls that began together drift apart.
-				isPolling = true;
+			rest.end = new AbortController();
+			if (position.erased.size > 0) await position.storeErased(() => isOurs(signal), signal);
+			if (performance.now() >= rest.since + rest.ms) {
 				isPolledNow = false;
-				const nextMs = (await pollAgency()) * (1 - Math.random() / 10);
-				pauseMs = isPolledNow ? 0 : nextMs;
-				isPolling = false;
-				polledAt = performance.now();
+				poll = newPoll();
+				// Polls that began together drift apart.
+				const ms = (await runPoll(poll)) * (1 - Math.random() / 10);
+				poll = undefined;
+				rest = { ...rest, since: performance.now(), ms: isPolledNow ? 0 : ms };
 			}
-			// A contact that was forgotten while the poll was being saved.
-			if (toForget.size > 0) continue;
-			await sleep(polledAt + pauseMs - performance.now(), [signal, pause.signal]);
+			// A contact that was erased while the poll was being saved.
+			if (position.erased.size > 0) continue;
+			await sleep(rest.since + rest.ms - performance.now(), [signal, rest.end.signal]);
 		}
-		if (toForget.size > 0) await forgetStored(AbortSignal.timeout(lastForgetMs));
+		if (position.erased.size > 0) {
+			const stop = AbortSignal.timeout(lastEraseMs);
+			await position.storeErased(() => isOurs(stop), stop);
+		}
 	}
 
-	/** One poll, whatever fails in it. Returns the pause until the next one. */
-	async function pollAgency(): Promise<number> {
-		const began = performance.now();
+	/** One poll, whatever fails in it. Returns the rest until the next one. */
+	async function runPoll(poll: Poll): Promise<number> {
 		const own = new AbortController();
 		const removeListener = onAbort(signal, () => own.abort());
 		const endLease = new AbortController();
-		const turns = budget.openPoll(polledAt, pauseMs, own.signal);
-		const counts = { requests: 0, changes: 0 };
-		const errors: PartnerError[] = [];
-		let feed: Feed | undefined;
-		let isComplete = false;
+		const turns = budget.openPoll(rest.since, rest.ms, own.signal);
 		try {
 			// Often enough to take over from a process that has died.
 			if (!(await isOurs(signal))) return maxMs / 4;
 			if (lease) keepLease(own, endLease.signal);
 			await turns.turn();
-			feed = await openFeed(own.signal, turns, counts);
-			const polled = feed;
-			await deliverAll(polled, own.signal, counts).finally(() => storeEnd(polled, own.signal));
-			isComplete = feed.remaining === 0 && !feed.memory.snapshot;
+			const feed = await openFeed(poll, own.signal, turns);
+			await deliverAll(poll, feed, own.signal).finally(() => storeEnd(poll, feed, own.signal));
+			poll.isComplete = feed.remaining === 0 && !feed.memory.snapshot;
 		} catch (error) {
 			if (!isPartnerError(error)) throw error;
-			if (!own.signal.aborted) errors.push(error);
+			if (!own.signal.aborted) poll.errors.push(error);
 		} finally {
 			endLease.abort();
 			turns.end();
 			removeListener();
 		}
 		if (own.signal.aborted) return maxMs / 4;
-		errors.push(...(feed?.failures ?? []).map(({ error }) => error));
-		failures = isComplete ? 0 : failures + 1;
-		report(feed, began, isComplete, errors, counts);
-		return feed && isComplete ? pauseAfter(feed, counts.changes) : pauseAfterFailure(errors);
+		poll.errors.push(...(poll.feed?.failures ?? []).map(({ error }) => error));
+		report(poll);
+		const { feed, isComplete, clockBefore, changes, errors } = poll;
+		return feed && isComplete ? pace.afterPoll(feed.memory, clockBefore, changes) : pace.afterFailure(errors);
+	}
+
+	async function openFeed(poll: Poll, stop: AbortSignal, turns: PollBudget): Promise<Feed> {
+		// The first request has had its turn.
+		let hasTurn = true;
+		const turnOfEach = {
+			async turn() {
+				if (!hasTurn) await turns.turn();
+				hasTurn = false;
+			},
+			sent(attempts: number) {
+				poll.requests += attempts;
+				budget.spend(Math.max(0, attempts - 1));
+			},
+		};
+		const memory = await position.load(stop);
+		poll.clockBefore = memory.clock;
+		const forgotten = new Set(position.erased);
+		poll.feed = { ...settings, agency: client.agency(agencyId), memory, pace: turnOfEach, failures: [], forgotten };
+		return poll.feed;
 	}
 
 	/** Passes the changes of a poll to the loop, until it is left. */
-	async function deliverAll(feed: Feed, stop: AbortSignal, counts: { changes: number }): Promise<void> {
-		for await (const change of oneByOne(pollOnce(feed, 1, stop, poll))) {
+	async function deliverAll(poll: Poll, feed: Feed, stop: AbortSignal): Promise<void> {
+		for await (const change of oneByOne(pollOnce(feed, 1, stop, pollChanges))) {
 			const isOver = (): boolean => stop.aborted || feed.forgotten.has(change.phoneNumber);
-			isSaved = false;
-			const isDelivered = await fleet.deliver(withPosition(feed, change), isOver);
-			// A change of a contact that was forgotten meanwhile counts as delivered.
+			poll.isSaved = false;
+			const isDelivered = await fleet.deliver(withPosition(poll, feed, change), isOver);
+			// A change of a contact that was erased meanwhile counts as delivered.
 			if (!isDelivered && !feed.forgotten.has(change.phoneNumber)) return;
-			isSaved = false;
-			counts.changes++;
+			poll.isSaved = false;
+			poll.changes++;
 		}
 	}
 
-	/**
-	 * Stores where a poll has ended. A process that has lost its lease does not. Nor is it stored if the loop was left after `save`
-	 * of the change: that is so if its transaction was committed, and otherwise the change comes again.
-	 */
-	async function storeEnd(feed: Feed, stop: AbortSignal): Promise<void> {
-		running = undefined;
-		if (isSaved || (stop.aborted && !signal.aborted)) return;
-		await store(feed.memory);
-	}
-
-	function withPosition(feed: Feed, change: Change): AgencyChange<Tx> {
+	function withPosition(poll: Poll, feed: Feed, change: Change): AgencyChange<Tx> {
 		return {
 			agencyId,
 			...change,
@@ -171,167 +186,60 @@ export function startAgencyLoop<Tx>(
 			},
 			async save(tx) {
 				if (!save) refuse("watchAgencies", "save", "is missing: pass it as an option, or store change.checkpoint");
-				isSaved = true;
+				poll.isSaved = true;
 				await save(agencyId, encode(feed.memory), tx);
 			},
 		};
 	}
 
-	async function openFeed(stop: AbortSignal, turns: PollBudget, counts: { requests: number }): Promise<Feed> {
-		// The first request has had its turn.
-		let hasTurn = true;
-		const pace = {
-			async turn() {
-				if (!hasTurn) await turns.turn();
-				hasTurn = false;
-			},
-			sent(attempts: number) {
-				counts.requests += attempts;
-				budget.spend(Math.max(0, attempts - 1));
-			},
-		};
-		const memory = await loaded(stop);
-		clockBefore = memory.clock;
-		for (const phoneNumber of toForget.keys()) forget(memory, phoneNumber);
-		const forgotten = new Set(toForget.keys());
-		running = { ...settings, agency: client.agency(agencyId), memory, pace, failures: [], forgotten };
-		return running;
-	}
-
-	async function loaded(stop: AbortSignal): Promise<Memory> {
-		// Without `save` the body of the loop stores checkpoints, and what it has not stored is still true. With a lease another
-		// process may have gone on.
-		if (save || lease || stored === undefined)
-			stored = (await ofCallers("load", () => untilAborted(load(agencyId), stop))) ?? undefined;
-		return memoryFrom("watchAgencies", "load", stored ?? since, agencyId);
-	}
-
-	async function store(memory: Memory): Promise<void> {
-		const forgotten = [...toForget];
-		for (const [phoneNumber] of forgotten) forget(memory, phoneNumber);
-		const checkpoint = encode(memory);
-		if (save && checkpoint !== stored) await ofCallers("save", () => save(agencyId, checkpoint));
-		stored = checkpoint;
-		for (const [phoneNumber, settle] of forgotten) {
-			toForget.delete(phoneNumber);
-			settle();
-		}
-	}
-
-	/** Removes contacts from the stored checkpoint between two polls. */
-	async function forgetStored(stop: AbortSignal): Promise<void> {
-		let failure: PartnerError | undefined;
-		try {
-			const memory = (await isOurs(stop)) ? await loaded(stop) : undefined;
-			if (memory && stored !== undefined) await store(memory);
-		} catch (error) {
-			if (!isPartnerError(error)) throw error;
-			failure = error;
-		}
-		settleAll(failure);
-	}
-
-	function whenForgotten(phoneNumber: string, settle: (failure?: PartnerError) => void): void {
-		const before = toForget.get(phoneNumber);
-		toForget.set(phoneNumber, (failure) => {
-			before?.(failure);
-			settle(failure);
-		});
-	}
-
-	function settleAll(failure?: PartnerError): void {
-		for (const settle of toForget.values()) settle(failure);
-		toForget.clear();
+	/**
+	 * Stores where a poll has ended. A process that has lost its lease does not. Nor is it stored if the loop was left after `save`
+	 * of the change: that is so if its transaction was committed, and otherwise the change comes again.
+	 */
+	async function storeEnd(poll: Poll, feed: Feed, stop: AbortSignal): Promise<void> {
+		poll.isDelivered = true;
+		if (poll.isSaved || (stop.aborted && !signal.aborted)) return;
+		await position.store(feed.memory);
 	}
 
 	async function isOurs(stop: AbortSignal): Promise<boolean> {
-		return !lease || (await ofCallers("lease", () => untilAborted(lease(agencyId), stop))) === true;
+		return !lease || (await ofCallers("lease", agencyId, () => untilAborted(lease(agencyId), stop))) === true;
 	}
 
 	/** Ends a poll if the lease is lost meanwhile. A lease that cannot be asked for is kept, because nothing can be stored. */
-	async function keepLease(poll: AbortController, end: AbortSignal): Promise<void> {
+	async function keepLease(own: AbortController, end: AbortSignal): Promise<void> {
 		while (!end.aborted) {
 			await sleep(leaseEveryMs, [end]);
-			if (!end.aborted && !(await isOurs(signal).catch(() => true))) poll.abort();
+			if (!end.aborted && !(await isOurs(signal).catch(() => true))) own.abort();
 		}
 	}
 
-	async function ofCallers<Result>(field: string, run: () => Result | PromiseLike<Result>): Promise<Result> {
-		try {
-			return await run();
-		} catch (error) {
-			throw ofCaller("watchAgencies", field, error, agencyId);
-		}
-	}
-
-	function report(
-		feed: Feed | undefined,
-		began: number,
-		isComplete: boolean,
-		errors: readonly PartnerError[],
-		counts: Pick<AgencyPoll, "requests" | "changes">,
-	): void {
-		// Another process may have polled before.
-		currentAt ??= began - lastPollMs(feed);
-		const now = performance.now();
-		const lagMs = Math.round(now - currentAt);
+	function report({ feed, began, clockBefore, requests, changes, errors, isComplete }: Poll): void {
+		// Another process may have polled before: so long before this poll, by the service's clock.
+		const passed = (feed?.memory.clock ?? never) - clockBefore;
+		currentAt ??= began - (passed > 0 && passed < Number.POSITIVE_INFINITY ? passed : 0);
+		const lagMs = Math.round(performance.now() - currentAt);
 		if (isComplete) currentAt = began;
 		for (const error of errors) fleet.onError(error, agencyId);
+		const { checkpoint } = position;
 		const [error] = errors;
-		fleet.onPoll({ agencyId, lagMs, remaining: feed?.remaining ?? 0, ...counts, error, checkpoint: stored });
-	}
-
-	/** How long before a poll the one before it was, by the service's clock; 0 if there was none. */
-	function lastPollMs(feed: Feed | undefined): number {
-		const passed = (feed?.memory.clock ?? never) - clockBefore;
-		return passed > 0 && passed < Number.POSITIVE_INFINITY ? passed : 0;
-	}
-
-	/** Notes what a poll has found. The first poll of an agency says nothing, because it finds everything that is there. */
-	function noteActivity({ clock, position }: Memory, changes: number): void {
-		const now = performance.now();
-		const isFirst = clockBefore === never;
-		// This process does not know the agency yet. The service's times say when something happened.
-		if (polledAt === never && !isFirst && position !== "now" && clock > position)
-			[changedAt, activity] = [now - (clock - position), 1];
-		if (changes === 0 || isFirst) return;
-		activity = 1 + activity * 2 ** ((changedAt - now) / halfLifeMs);
-		changedAt = now;
-	}
-
-	/** The pause after a poll that delivered everything: the shorter, the more happens at the agency. */
-	function pauseAfter(feed: Feed, changes: number): number {
-		noteActivity(feed.memory, changes);
-		const { perActivity, mostActivity } = pauses;
-		const part = perActivity * Math.min(activity, mostActivity);
-		return Math.min(maxMs, Math.max(minMs, part === 0 ? maxMs : (performance.now() - changedAt) / part));
-	}
-
-	/** The pause after another poll. It doubles with each. */
-	function pauseAfterFailure(errors: readonly PartnerError[]): number {
-		const isForbidden = errors.some(({ _tag }) => _tag === "PartnerForbidden");
-		const mostMs = isForbidden ? Math.max(maxMs, longestForbiddenMs) : maxMs;
-		const askedMs = errors.map(({ retryAfterMs = 0 }) => Math.min(retryAfterMs, longestRetryAfterMs));
-		return Math.max(Math.min(mostMs, minMs * 2 ** (failures - 1)), ...askedMs);
-	}
-
-	function pollNow(): void {
-		isPolledNow = true;
-		pauseMs = 0;
-		pause.abort();
+		fleet.onPoll({ agencyId, lagMs, remaining: feed?.remaining ?? 0, requests, changes, error, checkpoint });
 	}
 
 	return {
 		ended: run(),
-		pollNow,
+		pollNow() {
+			isPolledNow = true;
+			rest.ms = 0;
+			rest.end.abort();
+		},
 		async erase(phoneNumber) {
-			if (running) return forgetIn(running, phoneNumber);
+			if (poll?.feed && !poll.isDelivered) return forgetIn(poll.feed, phoneNumber);
+			const erased = position.erase(phoneNumber);
 			// A poll that begins may wait for the caller's loop, which may wait for this.
-			if (isPolling) return whenForgotten(phoneNumber, () => {});
-			await new Promise<void>((resolve, reject) => {
-				whenForgotten(phoneNumber, (failure) => (failure ? reject(failure) : resolve()));
-				pause.abort();
-			});
+			if (poll) return void erased.catch(() => {});
+			rest.end.abort();
+			await erased;
 		},
 	};
 }

@@ -1,7 +1,8 @@
 import { isPartnerError, type PartnerError } from "messaging-conversations";
 import { onAbort } from "../shared/signals.ts";
 import { sleep } from "../shared/sleep.ts";
-import { type AgencyLoop, type Fleet, longestRetryAfterMs, startAgencyLoop } from "./agency-loop.ts";
+import { type AgencyLoop, type Fleet, startAgencyLoop } from "./agency-loop.ts";
+import { longestRetryAfterMs } from "./pace.ts";
 
 /** A fleet, and how it finds its agencies. */
 export interface Discovery<Tx> extends Fleet<Tx> {

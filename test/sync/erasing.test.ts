@@ -132,3 +132,41 @@ test.each(["in the body", "and the loop is left"])(
 		for (const number of forgotten) expect(feed.checkpoint).not.toContain(number);
 	},
 );
+
+test("a contact who is erased while another erasure is being stored leaves the checkpoint too", async () => {
+	vi.useRealTimers();
+	const sandbox = createSandbox({ now: new Date() });
+	for (const phone of [anna, bert]) sandbox.agency().contact(phone).writes("Hello?");
+	let stored: string | undefined;
+	let isSlow = false;
+	const saving: (() => void)[] = [];
+	const stop = new AbortController();
+	const feed = watchAgencies(createClient(sandbox.connection), {
+		load: () => stored,
+		async save(_, checkpoint) {
+			if (isSlow) await new Promise<void>((resolve) => saving.push(resolve));
+			stored = checkpoint;
+		},
+		// A number is in a checkpoint as long as a message can become visible late.
+		lookbackMs: 3_600_000,
+		minMs: 3_600_000,
+		maxMs: 3_600_000,
+		signal: stop.signal,
+	});
+	const run = (async () => {
+		for await (const _ of feed);
+	})().catch(() => {});
+	await expect.poll(() => [anna, bert].every((phone) => stored?.includes(phone.slice(1)))).toBe(true);
+	isSlow = true;
+	const first = feed.erase(anna);
+	await expect.poll(() => saving.length).toBe(1);
+	const second = feed.erase(bert);
+	saving[0]?.();
+	await first;
+	await expect.poll(() => saving.length).toBe(2);
+	saving[1]?.();
+	await second;
+	expect([anna, bert].filter((phone) => stored?.includes(phone.slice(1)))).toEqual([]);
+	stop.abort();
+	await run;
+});
