@@ -15,6 +15,7 @@ import pg from "pg";
 import { Sequelize } from "sequelize";
 import { DataSource } from "typeorm";
 import { afterAll, describe, expect, test } from "vitest";
+import { eventually } from "../../eventually.ts";
 import { mysqlStore, type OutboxStore, postgresStore } from "../port.ts";
 import { prismaClient } from "./libraries.ts";
 import { useMysql } from "./mysql-server.ts";
@@ -28,7 +29,7 @@ interface Full {
 	close: () => Promise<unknown>;
 }
 
-const waitMs = 300;
+const waitMs = 1_500;
 const { create: createMysql } = useMysql("MariaDB");
 const { create: createPostgres } = usePostgres(import.meta.url);
 const opened: Full[] = [];
@@ -171,7 +172,8 @@ describe.each(Object.entries(libraries))("%s", (_, open) => {
 			store: full.store,
 			onPaused: ({ reason, databaseError }) => errors.push(reason === "database" ? databaseError : undefined),
 		});
-		await outbox.migrate();
+		// On a busy machine even a free pool may need longer to connect.
+		await eventually(() => outbox.migrate());
 		let release = () => {};
 		let released: PromiseLike<unknown> = Promise.resolve();
 		await new Promise<void>((isHeld) => {
