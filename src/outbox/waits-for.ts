@@ -163,10 +163,11 @@ function waitOf(text: OutboxText, snapshot: TextSnapshot): Told {
 	const isEnd = answer?.do === "become";
 	if (!last) return told(next?.name ?? "reading", then, isEnd ? {} : { until: situation.now, isTried: true });
 	const isKnown = last.behind === undefined && !last.rule?.isOpenEnded;
-	const others = found.filter(({ rule }) => rule?.name === "pause" && rule !== last.rule);
+	const sentence = besides([last.sentence, ...(isEnd ? [then] : [])]);
+	const unsaid = pausesOf(text, snapshot).filter((each) => !sentence.includes(each));
 	return told(
 		last.rule?.name ?? "retry",
-		besides([last.sentence, ...(isEnd ? [then] : []), ...others.map(({ sentence }) => sentence)]),
+		besides([sentence, ...unsaid]),
 		isKnown ? { id: last.behind, until: last.until, isTried: !isEnd } : { id: last.behind },
 	);
 

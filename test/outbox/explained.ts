@@ -26,6 +26,16 @@ export interface Situation {
 	passes?: true;
 	/** No worker runs before that. */
 	isIdle?: true;
+	/** The rule that is named. */
+	kind?: string;
+	/** What the sentence says. */
+	says?: RegExp;
+	/** No attempt is promised. */
+	isNotTried?: true;
+	/** The outbox knows it by its options. The command line, which has none, promises less. */
+	isByOptions?: true;
+	/** How many texts health counts as due. */
+	due?: number;
 	/** What becomes of the text. By default it is sent, or held in a closed window. */
 	becomes?: readonly OutboxState[];
 }
@@ -442,6 +452,7 @@ export const situations: Situation[] = [
 			await text(world);
 			await world.outbox.cancel("text");
 		},
+		isNotTried: true,
 		next: mend,
 		becomes: ["cancelled"],
 	},
@@ -529,13 +540,443 @@ export const situations: Situation[] = [
 	},
 ];
 
+const isMended = ({ messages }: { messages: readonly { body: string | null }[] }): boolean =>
+	messages.some(({ body }) => body === "mended");
+const failsFor =
+	(id: string): NonNullable<Situation["options"]>["beforeSend"] =>
+	(text, context) => {
+		if (text.id === id && !isMended(context)) throw new Error("down");
+		return "send";
+	};
+const writes =
+	(body: string) =>
+	({ anna }: World): unknown =>
+		anna.writes(body);
+const resume = ({ outbox }: World): Promise<boolean> => outbox.resume();
+const refuseKey = ({ sandbox }: World): void => {
+	for (const operation of ["conversations.get", "conversations.lookup", "messages.send"] as const)
+		sandbox.faults.add({ operation, phase: "before", effect: { status: 401 }, times: 9_999 });
+};
+const elsewhere = ({ agency }: World) => ({ to: agency.contact("+447700900102").phoneNumber });
+
+/** A notice was tried at one minute to eight in the evening, and sleeps since. */
+async function triedAsleep(world: World): Promise<void> {
+	await at(world, "19:59");
+	world.sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 }, times: 1 });
+	world.anna.writes("Hello");
+	await add(world, "earlier");
+	await world.outbox.runOnce();
+	await minutes(world, 3);
+}
+
+/** Each was told wrongly once, with what is near it. */
+const once: Situation[] = [
+	{
+		title: "a check fails for a reply, and a notice that was tried sleeps",
+		options: { ...night, beforeSend: failsFor("text") },
+		arrange: async (world) => {
+			await triedAsleep(world);
+			world.anna.writes("Hello");
+			await text(world, { purpose: "reply" });
+		},
+		kind: "hook_failed",
+		next: writes("mended"),
+	},
+	{
+		title: "a check fails for marketing that waits behind a notice that was tried and sleeps",
+		options: { ...night, beforeSend: failsFor("text") },
+		arrange: async (world) => {
+			await triedAsleep(world);
+			await text(world, { purpose: "marketing" });
+		},
+		kind: "behind",
+		behind: "earlier",
+		next: writes("mended"),
+	},
+	{
+		title: "a check fails for a notice that may pass a held text by the outbox's own onHeld",
+		options: { ...defaults, onHeld: "send_if_open", beforeSend: failsFor("text") },
+		arrange: async (world) => {
+			await held(world);
+			world.anna.writes("Hello");
+			await text(world);
+			await minutes(world, 15);
+		},
+		kind: "hook_failed",
+		next: writes("mended"),
+	},
+	{
+		title: "a notice may pass a held text by the outbox's own onHeld once the contact writes",
+		options: { ...defaults, onHeld: "send_if_open" },
+		arrange: async (world) => {
+			await held(world);
+			await text(world);
+		},
+		kind: "own_held",
+		says: /may go before that one/,
+		behind: "earlier",
+		passes: true,
+		next: writes("Who is this?"),
+	},
+	{
+		title: "its result is not known, and its agency is suspended",
+		arrange: async (world) => {
+			breakSends(world);
+			await text(world);
+			await world.outbox.suspend({ agencyId: world.agency.id, reason: "Wrong price" });
+		},
+		kind: "result",
+		says: /Wrong price/,
+		isNotTried: true,
+		isTold: true,
+		next: async (world) => {
+			mend(world);
+			await world.outbox.resume({ agencyId: world.agency.id });
+		},
+	},
+	{
+		title: "its result is not known, and the key may not send any more",
+		arrange: async (world) => {
+			breakSends(world);
+			await text(world);
+			mend(world);
+			world.sandbox.keys.setScopes(world.sandbox.integration.apiKey, ["conversations:read"]);
+			await add(world, "other", elsewhere(world));
+			await world.outbox.runOnce();
+		},
+		kind: "result",
+		isNotTried: true,
+		next: ({ sandbox }) => sandbox.keys.setScopes(sandbox.integration.apiKey, ["conversations:read", "messages:write"]),
+	},
+	...[5, 6, 7].map(
+		(count): Situation => ({
+			title: `${count} requests had no result, and the last one has just been made`,
+			arrange: async (world) => {
+				breakSends(world);
+				await text(world);
+				for (let step = 0; step < 2_000 && (await world.outbox.status("text"))?.attempts !== count; step++)
+					await minutes(world, 1);
+			},
+			kind: "result",
+			next: mend,
+		}),
+	),
+	{
+		title: "its time ends during a pause",
+		arrange: async (world) => {
+			world.sandbox.faults.add({ operation: "messages.send", effect: { status: 429, retryAfter: 600 } });
+			await add(world, "other", elsewhere(world));
+			await world.outbox.runOnce();
+			await text(world, { notAfter: inHours(world, 1 / 12) });
+		},
+		kind: "pause",
+		says: /it expires, and is not sent/,
+		isNotTried: true,
+		becomes: ["expired"],
+	},
+	{
+		title: "its time ends before the next try of a check that fails",
+		options: { ...defaults, beforeSend: failsFor("text") },
+		arrange: async (world) => {
+			await add(world, "text", { notAfter: inHours(world, 1) });
+			await minutes(world, 55);
+		},
+		kind: "hook_failed",
+		becomes: ["expired"],
+	},
+	{
+		title: "the held text that it waits behind is due to be read",
+		arrange: async (world) => {
+			await held(world);
+			await text(world);
+			await minutes(world, 30);
+			world.sandbox.clock.advance({ minutes: 11 });
+		},
+		kind: "behind",
+		behind: "earlier",
+		due: 0,
+		next: ({ anna }) => anna.accepts(),
+		becomes: ["sent", "delivered"],
+	},
+	{
+		title: "the held text that it waits behind is due to be read, and so is one of another contact",
+		arrange: async (world) => {
+			await held(world);
+			await text(world);
+			await minutes(world, 30);
+			await add(world, "other", elsewhere(world));
+			world.sandbox.clock.advance({ minutes: 11 });
+		},
+		behind: "earlier",
+		due: 1,
+		next: ({ anna }) => anna.accepts(),
+		becomes: ["sent", "delivered"],
+	},
+	{
+		title: "a cron job alone calls runOnce, a while ago",
+		arrange: async (world) => {
+			await world.outbox.runOnce();
+			world.sandbox.clock.advance({ minutes: 5 });
+			await add(world, "text");
+		},
+		kind: "reading",
+		says: /runOnce is called next/,
+		due: 1,
+	},
+	{
+		title: "no worker runs, and it is night",
+		isByOptions: true,
+		options: night,
+		isIdle: true,
+		arrange: async (world) => {
+			world.sandbox.clock.advanceTo(new Date("2026-01-06T22:00:00Z"));
+			await add(world, "text", { notAfter: inHours(world, 40) });
+		},
+		kind: "quiet_hours",
+		says: /no worker is running/,
+	},
+];
+
+/** Several causes at once: the wait that ends last is told, and a pause beside it. */
+const several: Situation[] = [
+	{
+		title: "it is night, and the key is refused",
+		options: night,
+		arrange: async (world) => {
+			await at(world, "19:59");
+			refuseKey(world);
+			await text(world, { notAfter: inHours(world, 40) });
+			await minutes(world, 60);
+		},
+		kind: "quiet_hours",
+		says: /refuses the API key/,
+		next: mend,
+	},
+	{
+		title: "the key is refused until the morning of a text that sleeps, and one of another purpose is behind it",
+		options: night,
+		arrange: async (world) => {
+			await at(world, "21:00");
+			await add(world, "earlier", { notAfter: inHours(world, 40) });
+			await world.outbox.runOnce();
+			refuseKey(world);
+			await add(world, "other", { ...elsewhere(world), purpose: "reply" });
+			await text(world, { purpose: "marketing", notAfter: inHours(world, 40) });
+		},
+		kind: "behind",
+		behind: "earlier",
+		says: /refuses the API key/,
+		next: (world) => {
+			mend(world);
+			world.anna.writes("Hello");
+		},
+	},
+	{
+		title: "everybody is suspended, its time has passed, and no worker runs",
+		isIdle: true,
+		arrange: async (world) => {
+			await world.outbox.suspend({ reason: "Wrong price" });
+			await add(world, "text", { notAfter: inHours(world, 1) });
+			world.sandbox.clock.advance({ hours: 2 });
+		},
+		kind: "expired",
+		isNotTried: true,
+		becomes: ["expired"],
+	},
+	{
+		title: "its agency is suspended at night, and its time has not come",
+		isByOptions: true,
+		options: night,
+		arrange: async (world) => {
+			await at(world, "21:00");
+			await world.outbox.suspend({ agencyId: world.agency.id, reason: "Wrong price" });
+			await text(world, { notBefore: inHours(world, 3), notAfter: inHours(world, 40) });
+		},
+		kind: "suspension",
+		isNotTried: true,
+		next: ({ outbox, agency }) => outbox.resume({ agencyId: agency.id }),
+		isTold: true,
+		becomes: ["waiting"],
+	},
+	{
+		title: "its time is within the quiet hours",
+		isByOptions: true,
+		options: night,
+		arrange: (world) => text(world, { notBefore: "2026-01-05T23:00Z" }),
+	},
+	{
+		title: "beforeSend has put it off to a time within the quiet hours",
+		isByOptions: true,
+		options: {
+			...night,
+			beforeSend: (_, { now }) =>
+				now < new Date("2026-01-05T19:00Z") ? { waitUntil: new Date("2026-01-05T21:00Z") } : "send",
+		},
+		arrange: (world) => text(world),
+	},
+	{
+		title: "the link of its agency has ended, and its time has not come",
+		arrange: async (world) => {
+			world.agency.unlink();
+			await add(world, "other", elsewhere(world));
+			await text(world, { notBefore: inHours(world, 3) });
+			await minutes(world, 5);
+		},
+		kind: "not_before",
+		says: /not linked/,
+		next: ({ agency }) => agency.link(),
+	},
+	{
+		title: "it came back with a backup, and an earlier text is held",
+		arrange: async (world) => {
+			await held(world);
+			await add(world, "text", { purpose: "reply" });
+			await world.outbox.restored({ backupAt: inHours(world, -1) });
+			await world.outbox.runOnce();
+		},
+		behind: "earlier",
+		next: ({ anna }) => anna.accepts(),
+		becomes: ["sent", "delivered", "unknown", "cancelled"],
+	},
+	{
+		title: "it came back with a backup while its agency was suspended",
+		arrange: async (world) => {
+			await world.outbox.suspend({ reason: "Wrong price" });
+			await add(world, "text");
+			await world.outbox.restored({ backupAt: inHours(world, -1) });
+			await world.outbox.runOnce();
+		},
+		kind: "suspension",
+		next: resume,
+		isTold: true,
+	},
+	{
+		title: "it slept, came back with a backup, and no worker has come since",
+		options: night,
+		arrange: async (world) => {
+			await at(world, "22:00");
+			await text(world, { notAfter: inHours(world, 40) });
+			await world.outbox.restored({ backupAt: inHours(world, -1) });
+		},
+		kind: "restored",
+	},
+	{
+		title: "the number is wrong, and its time has not come",
+		arrange: async (world) => {
+			world.anna.writes("Wrong number");
+			await add(world, "other");
+			await world.outbox.runOnce();
+			await text(world, { notBefore: inHours(world, 20) });
+		},
+		kind: "wrong_number",
+		isNotTried: true,
+		next: ({ outbox, agency, anna }) => outbox.optIn({ agencyId: agency.id, to: anna.phoneNumber }),
+		isTold: true,
+		becomes: ["waiting"],
+	},
+	{
+		title: "it is a reply that sleeps, and a second reply has come since",
+		options: night,
+		arrange: async (world) => {
+			await at(world, "22:00");
+			await text(world, { purpose: "reply" });
+			await minutes(world, 30);
+			world.anna.writes("Are you still awake?");
+			await add(world, "second", { purpose: "reply" });
+		},
+		kind: "reading",
+	},
+	{
+		title: "three texts of three purposes sleep, and it is the last one",
+		options: night,
+		arrange: async (world) => {
+			await at(world, "22:00");
+			await add(world, "reply", { purpose: "reply" });
+			await add(world, "earlier");
+			await text(world, { purpose: "marketing" });
+			await minutes(world, 60);
+		},
+		behind: "reply",
+		next: writes("Hello"),
+	},
+	{
+		title: "it takes the place of a held text, and the template is not approved any more",
+		arrange: async (world) => {
+			await held(world);
+			world.agency.consent.set({ missingTemplates: ["consent"] });
+			await add(world, "text", { supersedes: "earlier" });
+			await minutes(world, 30);
+		},
+		kind: "consent_unavailable",
+		next: ({ agency }) => agency.consent.set({ missingTemplates: [] }),
+	},
+	{
+		title: "it was cancelled in a transaction while a check kept it back",
+		options: { ...defaults, beforeSend: failsFor("text") },
+		arrange: async (world) => {
+			await text(world);
+			await minutes(world, 10);
+			await world.outbox.cancel("text");
+		},
+		becomes: ["cancelled"],
+	},
+	{
+		title: "a request without a result is over, and the next one waits",
+		arrange: async (world) => {
+			breakSends(world);
+			await text(world);
+			await minutes(world, 120);
+		},
+		next: mend,
+	},
+	{
+		title: "the service holds it, and the key is refused",
+		arrange: async (world) => {
+			await closed(world);
+			await text(world);
+			refuseKey(world);
+			await minutes(world, 30);
+		},
+		kind: "consent",
+		says: /refuses the API key/,
+		next: (world) => {
+			mend(world);
+			world.anna.accepts();
+		},
+		becomes: ["sent", "delivered"],
+	},
+	{
+		title: "the time zone is the answer of a function, and its time is within the quiet hours",
+		options: { ...defaults, quietHours: { from: "20:00", to: "08:00", timeZone: () => "UTC" } },
+		arrange: (world) => text(world, { notBefore: "2026-01-05T23:00Z" }),
+	},
+	{
+		title: "reads fail for a text that is behind another one whose reads fail",
+		arrange: async (world) => {
+			world.sandbox.faults.add({
+				operation: "conversations.get",
+				phase: "before",
+				effect: { status: 500 },
+				times: 9_999,
+			});
+			await add(world, "earlier");
+			await text(world);
+			await minutes(world, 30);
+		},
+		behind: "earlier",
+		next: mend,
+	},
+];
+
+situations.push(...once, ...several);
+
 const went: readonly OutboxState[] = ["sent", "delivered", "read", "held"];
 
 /** The requests of the text. */
 const requestsOf = (world: World): number => world.sends().filter(({ body }) => Object(body).body === "text").length;
 
 /** What is told of the text. Each place says the same. */
-async function ask(world: World, { command }: Desk): Promise<OutboxStatus> {
+async function ask(world: World, { command }: Desk, isByOptions = false): Promise<OutboxStatus> {
 	const { outbox, sandbox } = world;
 	const now = sandbox.clock.now();
 	const status = await outbox.status("text");
@@ -544,11 +985,16 @@ async function ask(world: World, { command }: Desk): Promise<OutboxStatus> {
 	expect(explained?.status).toEqual(status);
 	const { state, reason, waitsFor, nextAttemptAt } = status;
 	if (command) {
-		const said = JSON.parse(JSON.stringify({ state, reason, waitsFor, nextAttemptAt }));
-		expect(await command(now, "explain", "text")).toMatchObject({ status: said });
+		const said: object = JSON.parse(JSON.stringify({ state, reason, waitsFor, nextAttemptAt }));
+		const listed: object = Object(await command(now, "explain", "text")).status;
+		if (isByOptions) {
+			expect(listed).toMatchObject({ state, reason });
+			const { until } = Object(Object(listed).waitsFor);
+			expect(Date.parse(until ?? now)).toBeLessThanOrEqual((waitsFor?.until ?? now).getTime());
+		} else expect(listed).toMatchObject(said);
 		if (waitsFor || state === "unknown")
 			expect(await command(now, "list", "--state", state)).toMatchObject({
-				texts: expect.arrayContaining([expect.objectContaining({ id: "text", state, reason })]),
+				texts: expect.arrayContaining([expect.objectContaining({ id: "text", ...listed })]),
 			});
 		const health = JSON.parse(JSON.stringify(await outbox.health()));
 		const { texts, due, oldestDueAt, suspensions } = health;
@@ -578,8 +1024,13 @@ export async function expectKept({ options = defaults, ...situation }: Situation
 	const world = createWorld({ ...options, store: desk.store });
 	const { next, isTold = false, isIdle = false, behind = null, passes = false, becomes = went } = situation;
 	await situation.arrange(world);
-	const { state, waitsFor } = await ask(world, desk);
+	const { kind, says, isNotTried = false, due } = situation;
+	const { state, waitsFor, nextAttemptAt } = await ask(world, desk, situation.isByOptions);
 	if (waitsFor) expect(waitsFor.id).toBe(behind);
+	if (kind !== undefined) expect(waitsFor?.kind).toBe(kind);
+	if (says) expect(waitsFor?.sentence).toMatch(says);
+	expect(nextAttemptAt === null).toBe(isNotTried || (waitsFor?.until ?? null) === null);
+	if (due !== undefined) expect((await world.outbox.health()).due).toBe(due);
 	if (!isIdle) await expectHealth(world);
 	const asked = nowOf(world);
 	const made = requestsOf(world);
@@ -590,27 +1041,32 @@ export async function expectKept({ options = defaults, ...situation }: Situation
 		expect(requestsOf(world)).toBe(made);
 	} else if (waitsFor.until && !isTold && !isIdle) {
 		await next?.(world);
-		for (let round = 0; round < 8 && !becomes.includes(await stateOf(world)); round++) await expectSilence(world, desk);
+		for (let round = 0; round < 8 && !becomes.includes(await stateOf(world)); round++)
+			await expectSilence(world, desk, situation.isByOptions);
 	} else {
 		if (waitsFor.until) expect(waitsFor.until.getTime()).toBeGreaterThan(asked);
 		const silent = waitsFor.until ? Math.floor((asked + waitsFor.until.getTime()) / 2) : asked + 2 * hourMs;
 		await goTo(world, silent, isIdle);
 		expect(requestsOf(world)).toBe(made);
-		expect((await ask(world, desk)).waitsFor).toMatchObject({ id: waitsFor.id, until: waitsFor.until });
-		await next?.(world);
+		expect((await ask(world, desk, situation.isByOptions)).waitsFor).toMatchObject({
+			id: waitsFor.id,
+			until: waitsFor.until,
+		});
+		if (next) await next(world);
+		else if (waitsFor.until) await goTo(world, waitsFor.until.getTime(), isIdle);
 		await world.outbox.runOnce();
 		if (waitsFor.id !== null && !passes) await expectBehind(world, waitsFor.id, made);
 		await goTo(world, nowOf(world) + (isTold ? 2 : 20) * minuteMs);
 	}
 	expect(becomes).toContain(await stateOf(world));
-	await ask(world, desk);
+	await ask(world, desk, situation.isByOptions);
 }
 
 const stateOf = async (world: World): Promise<OutboxState> => (await world.state("text")) ?? "unknown";
 
 /** Nothing is sent before the time that is told. Then something happens to the text, or another time is told. */
-async function expectSilence(world: World, desk: Desk): Promise<void> {
-	const { waitsFor, nextAttemptAt } = await ask(world, desk);
+async function expectSilence(world: World, desk: Desk, isByOptions?: true): Promise<void> {
+	const { waitsFor, nextAttemptAt } = await ask(world, desk, isByOptions);
 	const before = nowOf(world);
 	// Nothing is promised of one that ends, or whose request is under way.
 	const until = Math.max(waitsFor?.until?.getTime() ?? before, nextAttemptAt?.getTime() ?? before);
@@ -620,7 +1076,7 @@ async function expectSilence(world: World, desk: Desk): Promise<void> {
 		await goTo(world, until - 1);
 		expect(requestsOf(world)).toBe(made);
 	}
-	await goTo(world, until > before ? until : before + minuteMs);
+	await goTo(world, until > before ? until : before + 2 * hourMs);
 	await world.outbox.runOnce();
 }
 

@@ -388,8 +388,11 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 				!["quiet_hours", "wrong_number", "refusal"].includes(String(reason)) &&
 				(progress.attempts + progress.failures > 0 || unsettled.includes(String(reason)));
 			const isRepeat = ({ progress }: OutboxText): boolean => progress.attempts > 1;
+			const isBehindHeld = (row: OutboxText): boolean =>
+				copies((other) => other.state === "held" && nameOf(other) === nameOf(row)).length > 0;
 			const isTurn = (row: OutboxText): boolean =>
-				areSendsPaused() || arrived.has(row.id) || (queues.get(nameOf(row))?.dueAt ?? 0) <= now;
+				arrived.has(row.id) ||
+				((areSendsPaused() || (queues.get(nameOf(row))?.dueAt ?? 0) <= now) && !isBehindHeld(row));
 			const isLate = (row: OutboxText): boolean => {
 				if (row.state === "sending") return isRepeat(row) || row.since <= now - 2 * 60_000;
 				if (row.state !== "waiting") return false;

@@ -61,7 +61,8 @@ describe("a contact who writes that the number is wrong", () => {
 			expect((await outbox.explain(id))?.steps.at(-1)?.sentence).toMatch(/wrong_number/);
 		}
 		const { pauses, due } = await outbox.health();
-		expect(pauses).toMatchObject([{ agencyId: agency.id, reason: "wrong_number" }]);
+		// Only a person ends it, so that no try is promised.
+		expect(pauses).toMatchObject([{ agencyId: agency.id, reason: "wrong_number", until: null }]);
 		expect(due).toBe(0);
 		expect(await outbox.settled()).toEqual([]);
 		const changes = await outbox.settled({ held: true });

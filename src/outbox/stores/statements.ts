@@ -334,7 +334,10 @@ export function countsOf(
 		`coalesce((select q.due_at from ${queues} q where q.recipient = ${of}.recipient and q.agency_id = ${of}.agency_id), 0)`;
 	// While everybody's sends are paused, queues are due when something in them is to be read. While those of an agency are, its workers
 	// put them off.
-	const isTurn = `(t.arrived = 1 or ${dueAt("t")} <= $1 or ${areSendsPaused(agencies)})`;
+	// Behind a held text it is nobody's fault, also when that one is due to be read.
+	const isBehindHeld = `exists (select 1 from ${texts} h where h.recipient = t.recipient and h.agency_id = t.agency_id
+		and h.next_at is not null and h.state in ${open} and h.state = 'held')`;
+	const isTurn = `(t.arrived = 1 or ((${dueAt("t")} <= $1 or ${areSendsPaused(agencies)}) and not ${isBehindHeld}))`;
 	const now = "state = 'waiting' and next_at <= $1";
 	const later = "state = 'waiting' and next_at > $1";
 	// One that is tried again is late since it was first due, also at the moment of a try.
