@@ -1,0 +1,87 @@
+/*
+ * What each name means that says why a text waits or has ended, and why texts are paused: the tables of the documentation. A name without a
+ * row does not compile. The rules of a text that waits say themselves when they hold. Nothing here is part of the package.
+ */
+import type { OutboxReason } from "./text.ts";
+import type { PauseReason } from "./work/pauses.ts";
+
+export const reasons: Record<OutboxReason, string> = {
+	consent_unavailable: "The agency can't ask for consent, for example because its template isn't approved.",
+	language_required: "The agency has several languages and no default one, and the text has no `consentLanguage`.",
+	language_unavailable: "The agency doesn't have the language of the text.",
+	before_send: "Your hook asked to wait, or cancelled the text.",
+	before_send_failed:
+		"`beforeSend`, `onReply`, `optOut` or the function `timeZone` threw, took more than 5 seconds, or returned nothing usable.",
+	wrong_number:
+		"The contact wrote that the number is wrong. Notices and marketing wait until [a person has looked](opt-out.md#a-wrong-number).",
+	refusal:
+		"The contact refused something, perhaps the flat. Marketing waits until [they write again](opt-out.md#a-refusal-that-may-mean-the-flat).",
+	declined:
+		"The contact tapped a button while the service held the text, and nobody wrote to them before the next read. A guess.",
+	answered_in_words:
+		"The contact wrote after the request for consent, and tapped nothing, whatever somebody else wrote then. Someone should look at the conversation.",
+	no_answer: "The contact sent nothing. A guess.",
+	displaced:
+		"A text of somebody else followed, and the contact had written nothing. A guess. If they tapped a button first, they may have declined: `description` says so.",
+	requested: 'You called `cancel`, `cancelAll` or `erase`, or `onReply` returned `"cancel"`.',
+	opted_out:
+		"The contact asked for no more texts: by a message, which `optOutSid` names if it's among the newest 50, or by `outbox.optOut`.",
+	resolved: "It was `unknown`, and a person has called `resolve`. A `sent` text may have this reason too.",
+	superseded: "Another text took its place: see `supersedes` of `enqueue`.",
+	earlier_text_declined:
+		"The contact declined an earlier text after this one was enqueued. This covers texts whose `notBefore` is still to come. A marketing text also ends if they declined before, and haven't written since.",
+	earlier_text_unanswered:
+		"An earlier text got no answer, and [the purposes](purposes.md) of the two say that this one isn't sent.",
+	quiet_hours: "It waits until the quiet hours end. As `expired`: its last moment is within them.",
+	window_closed: 'The window was closed, and `whenClosed` is `"skip"`.',
+	too_old: "`notAfter` has passed, or 48 hours since `enqueue` or `notBefore` (`defaultMaxAgeMs`).",
+	bad_request: "The service answered 400.",
+	not_allowed: "The number isn't in `allowRecipients`.",
+	invalid_input: "The client refused the text before the request.",
+	failing: "Eight requests failed, and reads showed that none of them was taken.",
+	blocked: "Something in front of the service, such as a firewall, refused this text three times and let others pass.",
+	unreadable: "The conversation is hidden from the agency, or not there yet, so its messages can't be checked.",
+	ambiguous: "The conversation doesn't show which message or queue entry is this text.",
+};
+
+/** What waits, and until when. One refusal concerns an agency, or everybody. */
+export const pauses: Record<PauseReason, readonly { whose?: string; waits: string; until: string }[]> = {
+	key: [{ waits: "everything", until: "the key works again (401, a key function that fails)" }],
+	rate_limited: [
+		{
+			waits: "everything",
+			until: "the `Retry-After` of the 429 has passed, at most an hour, or without one the growing pause",
+		},
+	],
+	unreachable: [{ waits: "everything", until: "the service can be reached" }],
+	forbidden: [
+		{ whose: "with an `agencyId`", waits: "the agency's texts", until: "the agency is linked again (403)" },
+		{
+			waits:
+				"every send, if the key lacks `messages:write`: what was sent is still followed, and a STOP is heard. Everything, if it lacks `conversations:read`, belongs to another integration, or its integration is gone",
+			until:
+				"`me.get` shows that the cause is gone. It is asked once a minute for all agencies, and no text is tried for it.",
+		},
+	],
+	consent_unavailable: [{ waits: "the agency's texts to closed windows", until: "the agency can ask for consent" }],
+	language_required: [{ waits: "the contact's texts", until: "the agency's settings or your hook provide a language" }],
+	language_unavailable: [
+		{ waits: "the contact's texts", until: "the agency's settings or your hook provide a language" },
+	],
+	hook_failed: [{ waits: "the contact's texts", until: "your hook returns a verdict" }],
+	gateway: [{ waits: "everything", until: "something in front of the service, such as a firewall, lets a send pass" }],
+	failing: [{ waits: "the contact's texts", until: "its read or send succeeds" }],
+	database: [
+		{
+			waits: "everything",
+			until: "the database is back, or the Redis of `bullmqEngine` that was away when `work` began",
+		},
+	],
+	suspended: [
+		{
+			waits: "the agency's texts, or everything",
+			until:
+				"a person calls [`resume`](outbox-health.md#suspend-the-sends). `onPaused` repeats it every 15 minutes, with `suspension`",
+		},
+	],
+};
