@@ -43,9 +43,6 @@ export interface Rules {
 	mayAnswer: boolean;
 }
 
-/** Read the conversation first, make the request, or change the row. */
-export type Decision = "read" | "send" | Change;
-
 const minuteMs = 60_000;
 /** A window with this much time left is open for certain, even when the clocks differ. */
 const marginMs = 20 * minuteMs;
@@ -62,27 +59,8 @@ const mostLost = 8;
 /** As many refusals by something in front of the service, which let other texts pass, end a text sooner. */
 const mostBlocked = 3;
 
-/**
- * Decides what to do with a text that was requested. One that waits asks the gate.
- *
- * | state | what is known | decision |
- * |---|---|---|
- * | `sending` | the window is open for certain, and the first request is under a minute old | send again, with the same id, after a read |
- * | | nothing was read yet | read |
- * | | it is a message, or it is held | become what it is |
- * | | no sign of it for `settleMs` | become `waiting`, which sends it again |
- * | | signs of another text | become `unknown` |
- * | `held` | nothing was read yet | read |
- * | | it is a message | become what it is |
- * | | the contact has answered in words | send again, if `onReply` allows it |
- * | | it is in the queue | read again later |
- * | | it is from a backup, and the contact may have declined it since | become `unknown` |
- * | | it has left the queue for `settleMs` | become `dropped` or `replaced` |
- *
- * @param match what the conversation shows; null if it is unknown or hidden, undefined if it was not read
- */
-export function decide(text: OutboxText, match: Match | null | undefined, rules: Rules, now: number): Decision {
-	if (match === undefined) return text.state === "sending" && mayRepeatAtOnce(text, rules, now) ? "send" : "read";
+/** What a reading makes of a text that was requested. Null if its conversation is unknown or hidden. */
+export function decide(text: OutboxText, match: Match | null, rules: Rules, now: number): Change {
 	if (match === null) return ifHidden(text, rules, now);
 	return text.state === "held" ? ifHeld(text, match, rules, now) : afterRequest(text, match, rules, now);
 }
@@ -197,7 +175,7 @@ export function mayTakePlace(onHeld: OnHeld, match: Match | null, now: number): 
 }
 
 /** A request was made, and the conversation has been read since. */
-export function afterRequest(text: OutboxText, match: Match, rules: Rules, now: number): Decision {
+export function afterRequest(text: OutboxText, match: Match, rules: Rules, now: number): Change {
 	if (match.kind === "message") return asMessage(match.message.messageSid, phaseOf(match.message), rules, now);
 	if (match.kind === "twice") return ended("unknown", "ambiguous");
 	const isHeldBefore = text.queueId !== null;
@@ -226,13 +204,11 @@ function asHeld(text: OutboxText, match: HeldMatch, rules: Rules, now: number): 
 }
 
 /** The service held the text when the conversation was read before. */
-function ifHeld(text: OutboxText, match: Match, rules: Rules, now: number): Decision {
+function ifHeld(text: OutboxText, match: Match, rules: Rules, now: number): Change {
 	if (match.kind === "message") return asMessage(match.message.messageSid, phaseOf(match.message), rules, now);
 	// Both were sent, so that it was not declined.
 	if (match.kind === "twice") return { ...ended("unknown", "ambiguous"), progress: { declinedAt: undefined } };
 	if (match.kind !== "held") return ifGone(text, match, rules, now);
-	const isAnsweredNow = isAnswered(match, rules.settleMs, ...serviceNow(match.reading, text, now));
-	if (isAnsweredNow && rules.mayAnswer && maySendAgain(text, rules, now)) return "send";
 	return { queueId: storableId(match.queued.id), ...readAgain(text, rules, now) };
 }
 
@@ -287,7 +263,7 @@ function whyDropped(match: Match, declinedAt: FactTime | undefined): OutboxReaso
 }
 
 /** No sign of a request that began: after the settling time it was not taken. */
-function ifNothing(text: OutboxText, isSeen: boolean, rules: Rules, now: number): Decision {
+function ifNothing(text: OutboxText, isSeen: boolean, rules: Rules, now: number): Change {
 	if (!isSettled(text, rules, now)) return untilSettled(text, rules);
 	const pending = pendingOf(text);
 	if (pending.some(({ end }) => end === "accepted")) return ended("unknown", "ambiguous");
@@ -301,7 +277,7 @@ function ifNothing(text: OutboxText, isSeen: boolean, rules: Rules, now: number)
 }
 
 /** A conversation that was there before, or holds the text, is hidden from the agency now. */
-function ifHidden(text: OutboxText, rules: Rules, now: number): Decision {
+function ifHidden(text: OutboxText, rules: Rules, now: number): Change {
 	const { baseline, failures, hidden } = text.progress;
 	const isAccepted = pendingOf(text).some(({ end }) => end === "accepted");
 	if (text.queueId === null && !isAccepted && !baseline?.seen) return ifNothing(text, false, rules, now);
@@ -466,8 +442,10 @@ export function mayRepeatAtOnce(text: OutboxText, rules: Rules, now: number): bo
 	return age >= 0 && age < minuteMs && openFor(baseline, now) > marginMs;
 }
 
-/** Whether a held text may be sent again now that the window is open. Once: the service may hold it again. */
-function maySendAgain(text: OutboxText, rules: Rules, now: number): boolean {
+/** Whether the contact has answered a held text in words, and it may be sent again. Once: the service may hold it again. */
+export function maySendAgain(text: OutboxText, match: Match | null, rules: Rules, now: number): boolean {
+	if (!rules.mayAnswer || match?.kind !== "held") return false;
+	if (!isAnswered(match, rules.settleMs, ...serviceNow(match.reading, text, now))) return false;
 	const { requests, cancelRequested } = text.progress;
 	const again = requests.slice(requests.findIndex(({ end }) => end === "held") + 1);
 	const wasAnswered = again.some(({ end }) => end === "held" || end === "refused");

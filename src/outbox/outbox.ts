@@ -432,7 +432,8 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	/** What is known of a text by its row alone. */
 	function plain(text: OutboxText): Situation {
 		const agency = { isSuspended: false, pausedUntil: 0 };
-		return { now: now(), text, queue: [text], options, contact: storedView({}), agency, known: {}, readingAgeMs: 0 };
+		const nothing = { contact: storedView({}), known: {}, readingAgeMs: 0, readings: 0 };
+		return { now: now(), text, queue: [text], options, agency, ...nothing };
 	}
 
 	/** Ends a text that can only be sent in quiet hours at once, while somebody may be in the office who can call. */
@@ -601,9 +602,9 @@ export function createOutbox(given: OutboxOptions): Outbox {
 				await contact.learn(null);
 				await contact.hear(messages);
 				const answer = gate({ ...plain(row), contact: await contact.view() }, onOptOut);
-				if (answer?.do !== "become") break;
 				// A held text is not sent again, also by a worker that is about to.
-				const next = changed(row, isWaiting ? answer.change : { progress: { cancelRequested: true } }, now());
+				if (!answer || !("change" in answer) || !answer.change) break;
+				const next = changed(row, answer.change, now());
 				if (!(await store.save(next))) continue;
 				if (isWaiting) await settled(next);
 				break;

@@ -4,7 +4,7 @@
 
 import { isGivenUp, isRestored, mayRepeatAtOnce, waitsForRequestUntil } from "./decide.ts";
 import { defaultSettleMs } from "./delivery.ts";
-import { type Answer, gate, type Rule } from "./gate/gate.ts";
+import { type Answer, gate, type ToldRule } from "./gate/gate.ts";
 import { heldAhead } from "./gate/order.ts";
 import type { Situation } from "./gate/situation.ts";
 import { waiting, waits } from "./gate/waiting.ts";
@@ -129,7 +129,7 @@ function resultOf(text: OutboxText, snapshot: TextSnapshot): Told {
 /** A wait that the gate has told of. */
 interface Wait {
 	/** Undefined if a call failed, so that no rule has put it off. */
-	rule: Rule | undefined;
+	rule: ToldRule | undefined;
 	until: number;
 	sentence: string;
 	/** The id of the text that it waits for. */
@@ -183,16 +183,16 @@ function waitOf(text: OutboxText, snapshot: TextSnapshot): Told {
 	}
 }
 
-const ruleOf = (name: string): Rule | undefined => waiting.find((rule) => rule.name === name);
+const ruleOf = (name: string): ToldRule | undefined => waiting.find((rule) => rule.name === name);
 
 /** What came back with a backup is read before its other waits count. It is read when nothing else keeps it back. */
-const restoredFirst: readonly Rule[] = [
+const restoredFirst: readonly ToldRule[] = [
 	...waits.filter(({ name }) => ["suspension", "not_before", "behind", "pause"].includes(name)),
 	...waiting,
 ];
 
 /** The rule that has put a text off. Undefined if a call failed. */
-function storedRule(asked: Situation, because: "put_off" | "not_before"): Rule | undefined {
+function storedRule(asked: Situation, because: "put_off" | "not_before"): ToldRule | undefined {
 	const { wait } = asked.text.progress;
 	const stored = wait && ruleOf(wait.because);
 	// The held text that it waited for has ended since.
@@ -217,6 +217,7 @@ function situationOf(text: OutboxText, snapshot: TextSnapshot): Situation {
 		agency: { isSuspended: suspension !== undefined, pausedUntil, suspension, pause },
 		known: { hours },
 		readingAgeMs: 0,
+		readings: 0,
 	};
 }
 
@@ -258,6 +259,7 @@ function stored({ progress }: OutboxText, queue: readonly OutboxText[]): Situati
 		onHeld: mayPass ? "send_if_open" : undefined,
 		mayAnswer: false,
 		beforeSend: undefined,
+		onReply: undefined,
 	};
 }
 

@@ -3,7 +3,9 @@ import { readFileSync } from "node:fs";
 import { createClient } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { describe, expect, test } from "vitest";
-import { gate, type Rule } from "../../src/outbox/gate/gate.ts";
+import { gate, type Rule, type ToldRule } from "../../src/outbox/gate/gate.ts";
+import { held } from "../../src/outbox/gate/held.ts";
+import { sending } from "../../src/outbox/gate/sending.ts";
 import type { Situation } from "../../src/outbox/gate/situation.ts";
 import { waiting } from "../../src/outbox/gate/waiting.ts";
 import { codeWithout } from "./model/code.ts";
@@ -11,7 +13,7 @@ import { codeWithout } from "./model/code.ts";
 const now = Date.parse("2026-01-05T12:00:00Z");
 /** The gate looks at the time and at what is known. Everything else is for the rules. */
 const situation = (more: Partial<Situation> = {}) => ({ now, known: {}, readingAgeMs: 0, ...more }) as Situation;
-const rule = (name: string, more: Partial<Rule> = {}): Rule => ({
+const rule = (name: string, more: Partial<ToldRule> = {}): ToldRule => ({
 	name,
 	when: `A rule of this test: ${name}`,
 	says: () => `It is kept back by ${name}.`,
@@ -78,22 +80,29 @@ test("a rule that is wrong keeps no worker busy for ever: other contacts get the
 	expect(asked).toBeLessThan(200);
 });
 
-describe("the table of a text that waits", () => {
-	const names = waiting.map(({ name }) => name);
+describe.each<[what: string, table: readonly Rule[], files: readonly string[]]>([
+	["waits", waiting, ["rules", "clocks"]],
+	["is being sent", sending, ["rules-requested"]],
+	["the service holds", held, ["rules-requested"]],
+])("the table of a text that %s", (what, table, files) => {
+	const names = table.map(({ name }) => name);
 
 	test("each rule has a name of its own, and says in a sentence when it holds", () => {
 		expect(new Set(names).size).toBe(names.length);
-		for (const { name, when } of waiting) expect([name, when.length > 20 || name === "send"]).toEqual([name, true]);
+		for (const { name, when } of table) expect([name, when.length > 20 || name === "send"]).toEqual([name, true]);
 	});
 
 	test("each rule that keeps a text back has a test that begins with its name", () => {
-		const files = ["rules", "clocks"].map((name) => new URL(`./${name}.test.ts`, import.meta.url));
-		const titles = files.map((file) => readFileSync(file, "utf8")).join();
-		expect(names.filter((name) => !titles.includes(`"${name}: `))).toEqual(["send"]);
+		const code = files.map((file) => readFileSync(new URL(`./${file}.test.ts`, import.meta.url), "utf8")).join();
+		const part = code.split(/^describe\(/m).find((each) => each.startsWith(`"a text that ${what}"`));
+		const titles = what === "waits" ? code : (part ?? "");
+		expect(names.filter((name) => !titles.includes(`"${name}: `))).toEqual(what === "waits" ? ["send"] : []);
 	});
 
 	test("what ends a text comes before what makes it wait, and the last rule sends it", () => {
-		expect(names.indexOf("expires_tonight")).toBeLessThan(names.indexOf("suspension"));
+		const end = { waits: "expires_tonight", "is being sent": "result", "the service holds": "gone" }[what] ?? "";
+		expect(names.indexOf(end)).toBeGreaterThanOrEqual(0);
+		expect(names.indexOf(end)).toBeLessThan(names.indexOf("suspension"));
 		expect(names.at(-1)).toBe("send");
 	});
 });

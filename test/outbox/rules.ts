@@ -98,8 +98,8 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	[
 		"an answer of the contact decides whether a held text is sent again",
 		"src/outbox/decide.ts",
-		"if (isAnsweredNow && rules.mayAnswer",
-		"if (rules.mayAnswer",
+		"if (!isAnswered(match, rules.settleMs, ...serviceNow(match.reading, text, now))) return false;",
+		"",
 	],
 	["the client's own retries are off", "src/outbox/work/send.ts", "{ retry: false, deadline,", "{ deadline,"],
 	[
@@ -143,11 +143,14 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 ];
 
 /** The rules of the gate. Without one, the gate passes it by. */
-const table = "src/outbox/gate/waiting.ts";
-const [, ...ofGate] = readFileSync(join(root, table), "utf8").split(/(?=\n\t\tname: ")/);
-for (const part of ofGate) {
-	const [name = "", rule] = [/name: "(\w+)"/, /[\s\S]*?\n\t\tconcerns: /].map((each) => each.exec(part)?.at(-1));
-	if (rule) rules.push([`gate: ${name}`, table, rule, `${rule}() => false,\n\t\tasked: `]);
+for (const table of ["waiting", "sending", "held", "requested", "shared"]) {
+	const file = `src/outbox/gate/${table}.ts`;
+	for (const part of readFileSync(join(root, file), "utf8").split(/(?=\n\t+name: ")/)) {
+		const [name, rule] = [/name: "(\w+)"/, /^\n\t+name: [\s\S]*?\n\t+concerns: /].map((each) =>
+			each.exec(part)?.at(-1),
+		);
+		if (rule) rules.push([`gate, ${table}: ${name}`, file, rule, `${rule}() => false,\n\t\tasked: `]);
+	}
 }
 
 const folder = mkdtempSync(join(tmpdir(), "outbox-rules-"));
@@ -159,6 +162,7 @@ for (const part of [
 	"tsconfig.json",
 	"vitest.config.ts",
 	"test/length.ts",
+	"test/patience.ts",
 	"test/outbox",
 ]) {
 	cpSync(join(root, part), join(folder, part), { recursive: true, filter: (path) => !path.includes("databases") });
@@ -189,7 +193,7 @@ process.exit(unnoticed + whole.length > 0 ? 1 : 0);
 /** The names of the tests that fail; that of the random histories last. */
 async function failures(): Promise<string[]> {
 	const vitest = join(root, "node_modules/vitest/vitest.mjs");
-	const files = ["rules", "outbox", "doubt", "delivery", "safe-defaults", "histories"].map(
+	const files = ["rules", "rules-requested", "outbox", "doubt", "delivery", "safe-defaults", "histories"].map(
 		(name) => `test/outbox/${name}.test.ts`,
 	);
 	const flags = ["--typecheck.enabled=false", "--reporter=json", "--outputFile=result.json", "--testTimeout=20000"];

@@ -26,6 +26,16 @@ export interface Rule {
 	name: string;
 	/** The rule in words. */
 	when: string;
+	/** Whether it concerns the text at all, by what is stored and what is known so far. */
+	concerns: (situation: Situation) => boolean;
+	/** What it cannot answer without. */
+	needs?: Fact;
+	/** Undefined if it has nothing against the text. */
+	judge: (situation: Situation) => Verdict | undefined;
+}
+
+/** A rule that people are told of. */
+export interface ToldRule extends Rule {
 	/**
 	 * What a support desk reads of a text that it keeps back, ends, or needs a fact for: a sentence without a number and a text. `until` is
 	 * the time of its verdict, or the time at which it is asked again.
@@ -33,12 +43,6 @@ export interface Rule {
 	says: (situation: Situation, until: number) => string;
 	/** Nobody can say when it ends, because that is for a person or the contact. */
 	isOpenEnded?: true;
-	/** Whether it concerns the text at all, by what is stored and what is known so far. */
-	concerns: (situation: Situation) => boolean;
-	/** What it cannot answer without. */
-	needs?: Fact;
-	/** Undefined if it has nothing against the text. */
-	judge: (situation: Situation) => Verdict | undefined;
 }
 
 /** A verdict with the name of its rule, or the fact that a rule lacks. */

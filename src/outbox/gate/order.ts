@@ -54,11 +54,17 @@ export function heldAhead(s: Situation): OutboxText | undefined {
  * Whether a text need not wait for the end of one that the service holds, or that has left the service's queue a moment ago. One that may
  * be in the conversation itself has to be looked for first.
  */
-export function mayWantToPass(text: OutboxText, held: OutboxText, options: Situation["options"]): boolean {
+function mayWantToPass(text: OutboxText, held: OutboxText, options: Situation["options"]): boolean {
 	// What became of the held one is not known at the moment.
 	if (held.progress.failures > 0 || isRestored(text) || isInDoubt(text)) return false;
 	const onHeld = onOwnHeldOf(text, held, options);
 	return held.progress.emptyAt === null ? onHeld !== "wait" : onHeld === "send_if_open";
+}
+
+/** The texts that need not wait for the end of this one, which the service holds. */
+export function waitingToPass(held: OutboxText, { queue, agency, options }: Situation): OutboxText[] {
+	if (held.state !== "held" || agency.isSuspended) return [];
+	return queue.filter((text) => text.state === "waiting" && mayWantToPass(text, held, options));
 }
 
 /** Whether it may go now, as the reading of the held text shows. */

@@ -10,7 +10,7 @@ import type { ContactView } from "../policy/contact-view.ts";
 import { quietUntil, type ZonedHours } from "../policy/quiet-hours.ts";
 import type { StoredPause, StoredSuspension } from "../store.ts";
 import type { Change, OpenText, OutboxText } from "../text.ts";
-import type { BeforeSendVerdict } from "../work/hooks.ts";
+import type { BeforeSendVerdict, ReplyVerdict } from "../work/hooks.ts";
 import type { Settings } from "../work/settings.ts";
 
 /** What can be found out about a text by a call, the cheapest first. */
@@ -21,6 +21,10 @@ export interface Facts {
 	lookup: (Change & { nextAt: number }) | null;
 	/** What the conversation shows of the text; null if the conversation is unknown or hidden. */
 	reading: { match: Match | null; at: number };
+	/** Whether the service has taken the text that was sent in the place of this one. */
+	takenOver: boolean;
+	/** What `onReply` says. */
+	onReply: ReplyVerdict;
 	/** What `beforeSend` says. */
 	beforeSend: BeforeSendVerdict;
 	/** The agency's settings; null if they cannot be read. */
@@ -31,6 +35,9 @@ export type Fact = keyof Facts;
 
 /** What was found out so far. */
 export type Known = { readonly [Each in Fact]?: Facts[Each] };
+
+/** A text whose hooks take longer than a reading counts would be read for ever. */
+const mostReadings = 2;
 
 /** A hook that failed, and the fact that it was asked for. */
 export interface Failed {
@@ -65,21 +72,32 @@ export interface Situation {
 	queue: readonly OutboxText[];
 	/** The text of the contact that had its turn right before; undefined if this is the first one. */
 	previousId?: string | undefined;
-	/** Of the hook it counts only whether there is one. */
-	options: Rules & { beforeSend: unknown };
+	/** Of the hooks it counts only whether there is one. */
+	options: Rules & { beforeSend: unknown; onReply: unknown };
 	contact: ContactView;
 	agency: Agency;
 	known: Known;
 	failed?: Failed | undefined;
 	/** How old the reading is, by whichever clock says more. */
 	readingAgeMs: number;
+	/** How often the conversation was read in this step. */
+	readings: number;
 	passing?: Passing | undefined;
 }
 
-/** Whether a fact need not be found out. A reading counts for ten seconds, because somebody may have written since. */
-export function isKnown({ known, failed, readingAgeMs }: Situation, fact: Fact): boolean {
+/**
+ * Whether a fact need not be found out. A reading counts for ten seconds, because somebody may have written since. After that a text is
+ * read again, once, and then the rules go by an older one, by which no text is sent.
+ */
+export function isKnown(situation: Situation, fact: Fact): boolean {
+	const { known, failed, readingAgeMs, readings } = situation;
 	if (failed?.fact === fact) return true;
-	return known[fact] !== undefined && (fact !== "reading" || readingAgeMs <= freshMs);
+	return known[fact] !== undefined && (fact !== "reading" || readingAgeMs <= freshMs || readings >= mostReadings);
+}
+
+/** Whether somebody may have written since the reading, and it was read twice. */
+export function isTooSlow({ readingAgeMs, readings }: Situation): boolean {
+	return readings >= mostReadings && readingAgeMs > freshMs;
 }
 
 /** Whether the conversation was read, even if that is a while ago: a rule that stops a text may go by it. */

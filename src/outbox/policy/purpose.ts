@@ -15,7 +15,7 @@ export const purposes = ["reply", "notice", "marketing"] as const satisfies read
 /** When a text may take the place of one that the service holds for the contact. */
 export type OnHeld = "wait" | "send_if_open" | "replace";
 
-interface Policy {
+export interface Policy {
 	/** Among what is due, higher ones come first. It is added to the priority of the text. */
 	order: number;
 	/** Whether it waits for the end of the quiet hours. A reply does only while the window is closed. */

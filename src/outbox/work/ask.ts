@@ -8,17 +8,19 @@ import type { QueueContext } from "./context.ts";
 import { hookFailure } from "./hook-failure.ts";
 
 /** What a text is asked about with, beside what is stored. */
-export type More = Partial<Pick<Situation, "known" | "failed" | "readingAgeMs" | "previousId" | "passing">>;
+export type More = Partial<
+	Pick<Situation, "known" | "failed" | "readingAgeMs" | "readings" | "previousId" | "passing">
+>;
 
 export async function situationOf(
 	{ options, lease, contact, pausedUntil }: QueueContext,
 	text: OutboxText,
 	queue: readonly OutboxText[],
-	{ known = {}, readingAgeMs = 0, ...more }: More = {},
+	{ known = {}, readingAgeMs = 0, readings = 0, ...more }: More = {},
 ): Promise<Situation> {
 	const agency = { isSuspended: lease.isSuspended, pausedUntil };
 	const view = await contact.view();
-	return { now: options.now(), text, queue, options, contact: view, agency, known, readingAgeMs, ...more };
+	return { now: options.now(), text, queue, options, contact: view, agency, known, readingAgeMs, readings, ...more };
 }
 
 /** What a table says of a text, and what was found out for it: the quiet hours alone. */

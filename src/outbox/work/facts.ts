@@ -1,11 +1,13 @@
 /*
  * Finds out what a rule of the gate lacks. Each may take long.
  */
-import { type Fact, readingIn, type Situation } from "../gate/situation.ts";
-import type { OutboxText } from "../text.ts";
+import type { Message } from "messaging-conversations";
+import { type Fact, matchIn, readingIn, type Situation } from "../gate/situation.ts";
+import { messagesSince, timeOf } from "../match.ts";
+import { type OutboxText, storableId } from "../text.ts";
 import { type Found, findHours, orFailed } from "./ask.ts";
 import type { QueueContext } from "./context.ts";
-import { verdictOn } from "./permission.ts";
+import { askBeforeSend, askOnReply, type BeforeSendVerdict, type ReplyVerdict } from "./hooks.ts";
 import { noted, readFor } from "./read.ts";
 import { ifUnchanged } from "./watch.ts";
 
@@ -34,17 +36,26 @@ export const find: Record<Fact, Find> = {
 		const { now, settleMs } = context.options;
 		const at = now();
 		// What was found out by an older reading does not count.
-		const hours = known.hours === undefined ? {} : { hours: known.hours };
-		return orFailed<Learned>("reading", hours, async () => {
+		const { reading, takenOver, onReply, beforeSend, settings, ...kept } = known;
+		return orFailed<Learned>("reading", kept, async () => {
 			await context.contact.learn(match?.reading ?? null);
 			const seen = noted(text, match, { now: at, settleMs, texts: queue });
-			return { known: { ...hours, reading: { match, at } }, text: seen, ageMs };
+			return { known: { ...kept, reading: { match, at } }, text: seen, ageMs };
 		});
 	},
-	beforeSend: async ({ options }, { text, known, ...situation }) =>
-		orFailed("beforeSend", known, async () => {
-			const verdict = await verdictOn(options, text, readingIn({ text, known, ...situation }));
-			return { known: { ...known, beforeSend: verdict } };
+	async takenOver({ options }, { known, text: { progress } }) {
+		const other = progress.replacedBy === null ? undefined : await options.store.find(progress.replacedBy);
+		return { known: { ...known, takenOver: other !== undefined && (other.queueId ?? other.messageId) !== null } };
+	},
+	onReply: (context, situation) =>
+		orFailed("onReply", situation.known, async () => {
+			const verdict = await onReplyOf(context, situation);
+			return { known: { ...situation.known, onReply: verdict } };
+		}),
+	beforeSend: (context, situation) =>
+		orFailed("beforeSend", situation.known, async () => {
+			const verdict = await beforeSendOf(context, situation);
+			return { known: { ...situation.known, beforeSend: verdict } };
 		}),
 	async settings({ settings, keyScope }, situation, signal) {
 		const { agencyId } = situation.text;
@@ -52,3 +63,24 @@ export const find: Record<Fact, Find> = {
 		return { known: { ...situation.known, settings: found ?? null } };
 	},
 };
+
+async function onReplyOf({ options: { onReply } }: QueueContext, situation: Situation): Promise<ReplyVerdict> {
+	const match = matchIn(situation);
+	if (typeof onReply !== "function" || match?.kind !== "held") return "send";
+	const since = messagesSince(match.since, timeOf(match.queued.createdAt));
+	return askOnReply(
+		onReply,
+		situation.text,
+		since.filter(({ direction }) => direction === "inbound"),
+	);
+}
+
+async function beforeSendOf({ options }: QueueContext, situation: Situation): Promise<BeforeSendVerdict> {
+	const { beforeSend, now, store } = options;
+	if (!beforeSend) return "send";
+	const { text } = situation;
+	const { conversation = null, messages = [] } = readingIn(situation) ?? {};
+	const own = new Set(messages.length > 0 ? await store.claimed(text) : []);
+	const isOwn = ({ messageSid }: Message): boolean => own.has(storableId(messageSid));
+	return askBeforeSend(beforeSend, text, { conversation, messages, isOwn, now: new Date(now()) });
+}

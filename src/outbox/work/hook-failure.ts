@@ -1,7 +1,6 @@
 import { PartnerConfigurationError } from "messaging-conversations";
-import { backoffMs } from "../decide.ts";
 import { thrownBy } from "../hook-error.ts";
-import { type Change, errorOf, type OutboxText } from "../text.ts";
+import type { OutboxText } from "../text.ts";
 import type { Pauses } from "./pauses.ts";
 
 /** The error of a hook of the caller. Throws any other one. */
@@ -15,12 +14,4 @@ export function reportHook(pauses: Pauses, text: OutboxText, error: PartnerConfi
 	const pause = { reason: "hook_failed", error, agencyId: text.agencyId, retryAt: new Date(until) } as const;
 	const threw = thrownBy(error);
 	pauses.report(text.id, threw ? Object.defineProperty(pause, "cause", { value: threw.cause }) : pause);
-}
-
-/** The change of a text that was requested before, and that a hook keeps back. */
-export function ifHookFailed(pauses: Pauses, text: OutboxText, error: PartnerConfigurationError, now: number): Change {
-	const failures = text.progress.failures + 1;
-	const nextAt = now + backoffMs(failures);
-	reportHook(pauses, text, error, nextAt);
-	return { nextAt, reason: "before_send_failed", progress: { failures, error: errorOf(error) } };
 }

@@ -1,72 +1,47 @@
 /*
- * One step of a text that waits: asks the gate, finds out what a rule lacks, and asks again from the top. So all that is cheap is judged
- * again after all that is slow.
+ * One step of a text: asks the gate, finds out what a rule lacks, and asks again from the top. So all that is cheap is judged again after
+ * all that is slow.
  */
-import { backoffMs, isRestored, spreadMs } from "../decide.ts";
-import { type Answer, gate } from "../gate/gate.ts";
-import { type Failed, isOpen, type Known, type Passing, readingIn, type Situation } from "../gate/situation.ts";
-import { waiting } from "../gate/waiting.ts";
-import type { Change, OpenText, OutboxText } from "../text.ts";
-import { ask, situationOf } from "./ask.ts";
+import { longestWaitMs, spreadMs } from "../decide.ts";
+import { type Answer, gate, type Rule } from "../gate/gate.ts";
+import { held } from "../gate/held.ts";
+import { waitingToPass } from "../gate/order.ts";
+import { sending } from "../gate/sending.ts";
+import {
+	type Failed,
+	isOpen,
+	type Known,
+	matchIn,
+	type Passing,
+	readingIn,
+	type Situation,
+} from "../gate/situation.ts";
+import { onHeldRead, waiting } from "../gate/waiting.ts";
+import type { Change, OutboxText } from "../text.ts";
+import { situationOf } from "./ask.ts";
 import type { QueueContext } from "./context.ts";
 import { find } from "./facts.ts";
 import { reportHook } from "./hook-failure.ts";
 import { request } from "./send.ts";
 import { write } from "./write.ts";
 
-/** A text whose hooks take longer than a reading counts would be read for ever. */
-const mostReadings = 2;
-
-/** What the gate says of the texts of a queue. */
-export interface Turn {
-	/** Some of them have ended, so that the queue has to be looked at again. */
-	isChanged: boolean;
-	/** The first text that is on its way, or that the gate lets go on. */
-	head?: OpenText | undefined;
-	/** What was found out of it. */
-	known: Known;
-	/** A text waits for the reading of the head, which the service holds, to go before it. */
-	isAwaited: boolean;
-}
-
-/** Ends the waiting texts of a queue that may not be sent any more, and finds the one whose turn it is. */
-export async function turnOf(
-	context: QueueContext,
-	queue: readonly OpenText[],
-	previousId: string | undefined,
-): Promise<Turn> {
-	const { now } = context.options;
-	const turn: Turn = { isChanged: false, known: {}, isAwaited: false };
-	for (const text of queue) {
-		if (text.state !== "waiting") {
-			turn.head ??= text;
-			continue;
-		}
-		// It would be read first, which waits for the end of a suspension or a pause.
-		if ((context.lease.isSuspended || context.pausedUntil > now()) && isRestored(text)) continue;
-		const { answer, known } = await ask(context, waiting, text, queue, { previousId });
-		if (answer?.do === "become") {
-			if (await write(context, text, answer.change)) turn.isChanged = true;
-			continue;
-		}
-		if (answer?.because === "behind_held") turn.isAwaited = true;
-		const isStored = answer?.do === "wait" && (!answer.change || (text.nextAt ?? 0) > now());
-		if (isStored || turn.head) continue;
-		turn.head = text;
-		turn.known = known;
-	}
-	return turn;
-}
+/** A reading that lets a text go before the held one. */
+type Passed = Passing & { readAt: number; ageMs: () => number };
 
 /** What is known of a text whose step begins. */
 interface Begun {
 	previousId?: string | undefined;
 	known?: Known | undefined;
 	/** With the reading of the held text. */
-	passing?: (Passing & { readAt: number; ageMs: () => number }) | undefined;
+	passing?: Passed | undefined;
 }
 
-/** One step of a waiting text: it is sent, ends, or is put off. False if another worker has changed it, or if it was put off by an error. */
+function tableOf({ state }: OutboxText): readonly Rule[] {
+	if (state === "waiting") return waiting;
+	return state === "held" ? held : sending;
+}
+
+/** One step: the text is sent, ends, or is put off. False if another worker has changed it, or if it was put off by an error. */
 export async function pass(
 	context: QueueContext,
 	head: OutboxText,
@@ -75,26 +50,24 @@ export async function pass(
 	signal: AbortSignal | undefined,
 ): Promise<boolean> {
 	const { now } = context.options;
+	const table = tableOf(head);
 	let text = head;
 	let known: Known = passing ? { reading: { match: passing.match, at: passing.readAt } } : given;
 	let failed: Failed | undefined;
 	let ageMs = passing?.ageMs ?? (() => 0);
-	let readings = 0;
+	// The one of the held text counts for this one, and there is no other.
+	let readings = passing ? Number.POSITIVE_INFINITY : 0;
 	const situation = (): Promise<Situation> => {
 		const { reading } = known;
 		const readingAgeMs = reading ? Math.max(now() - reading.at, ageMs()) : 0;
-		return situationOf(context, text, queue, { known, failed, readingAgeMs, previousId, passing });
+		return situationOf(context, text, queue, { known, failed, readingAgeMs, readings, previousId, passing });
 	};
 	for (;;) {
 		const asked = await situation();
-		const answer = gate(asked, waiting);
+		const answer = gate(asked, table);
 		if (answer?.do === "need") {
 			if (signal?.aborted) return false;
-			if (answer.fact === "reading" && (passing || ++readings > mostReadings)) {
-				const failures = text.progress.failures + 1;
-				await write(context, text, { nextAt: now() + backoffMs(failures), progress: { failures } });
-				return false;
-			}
+			if (answer.fact === "reading") readings++;
 			const found = await find[answer.fact](context, asked, signal);
 			// The row says why.
 			if (!found) return false;
@@ -104,9 +77,14 @@ export async function pass(
 			continue;
 		}
 		// What was sent since a backup has to be looked for only once.
-		if (known.reading) text = { ...text, progress: { ...text.progress, restored: undefined } };
-		if (answer?.do === "become") return (await write(context, text, answer.change)) !== undefined;
-		if (answer?.do === "wait") return putOff(context, { ...asked, text }, answer);
+		if (known.reading && text.state === "waiting")
+			text = { ...text, progress: { ...text.progress, restored: undefined } };
+		const settled = { ...asked, text };
+		if (answer?.do === "become") return settle(context, settled, answer.change, ageMs, signal);
+		if (answer?.do === "wait") {
+			const change = answer.change && (await putOff(context, settled, answer, answer.change));
+			return change ? settle(context, settled, change, ageMs, signal) : false;
+		}
 		if (answer === undefined || signal?.aborted) return false;
 		await noteSend(context, asked);
 		const grounds = {
@@ -118,15 +96,70 @@ export async function pass(
 			...(passing && !passing.isGone && { replaces: passing.held.id }),
 		};
 		// The statement that begins the request can have taken long: the same question, at another time and without a call.
-		const mayBegin = async (at: number) => gate({ ...(await situation()), now: at }, waiting)?.do === "send";
+		const mayBegin = async (at: number) => gate({ ...(await situation()), now: at }, table)?.do === "send";
 		return request(context, text, grounds, signal, mayBegin);
 	}
 }
 
-/** Stores that a text waits. */
-async function putOff(context: QueueContext, situation: Situation, answer: Answer & { do: "wait" }): Promise<boolean> {
+/**
+ * Stores what becomes of a text. The first text that may go before one that the service holds goes then: in its place, or because that
+ * one has just left the service's queue, whatever became of it.
+ */
+async function settle(
+	context: QueueContext,
+	situation: Situation,
+	change: Change,
+	ageMs: () => number,
+	signal: AbortSignal | undefined,
+): Promise<boolean> {
+	const { text, queue, now } = situation;
+	const due = dueToPass(situation, change);
+	const passing = due.length > 0 ? passingOf(situation, change, ageMs) : undefined;
+	const next = passing && (await firstOf(context, due, passing));
+	const isReplaced = next && !passing.isGone;
+	const stored = isReplaced ? { ...change, progress: { ...change.progress, replacedBy: next.id } } : change;
+	if (!(await write(context, text, stored))) return false;
+	if (next) return pass(context, next, queue, { passing }, signal);
+	for (const each of due)
+		if (!(await write(context, each, behindHeld(queue, change.nextAt ?? now + longestWaitMs)))) return false;
+	return true;
+}
+
+/** The texts that are due, and that need not wait for the end of a held one, as it is after the change. */
+function dueToPass(situation: Situation, change: Change): OutboxText[] {
+	const { text, now } = situation;
+	const match = matchIn(situation);
+	if (text.state !== "held" || !match || (match.kind !== "held" && !change.progress?.emptyAt)) return [];
+	const changed = { ...text, progress: { ...text.progress, ...change.progress } };
+	return waitingToPass(changed, situation).filter(({ nextAt }) => (nextAt ?? 0) <= now);
+}
+
+function passingOf(situation: Situation, { progress }: Change, ageMs: () => number): Passed | undefined {
+	const { text, known } = situation;
+	const match = matchIn(situation);
+	if (!match || !known.reading) return undefined;
+	const seen = { ...text, progress: { ...text.progress, ...progress } };
+	return { held: seen, match, isGone: Boolean(progress?.emptyAt), readAt: known.reading.at, ageMs };
+}
+
+/** The first text that nothing keeps behind the held one, as the reading of that one shows. */
+async function firstOf(
+	context: QueueContext,
+	texts: readonly OutboxText[],
+	passing: Passing,
+): Promise<OutboxText | undefined> {
+	for (const text of texts) if (!gate(await situationOf(context, text, texts, { passing }), onHeldRead)) return text;
+	return undefined;
+}
+
+/** The change of a text that waits, and what its row has to remember. */
+async function putOff(
+	context: QueueContext,
+	situation: Situation,
+	answer: Answer & { do: "wait" },
+	change: Change,
+): Promise<Change> {
 	const { text, queue } = situation;
-	if (!answer.change) return false;
 	const now = context.options.now();
 	const until = answer.isSpread ? now + spreadMs(answer.until - situation.now) : answer.until;
 	const nextAt = await told(context, situation, answer, until);
@@ -134,8 +167,7 @@ async function putOff(context: QueueContext, situation: Situation, answer: Answe
 	// A lookup that shows nothing new leaves the cause as it was.
 	const because = answer.because === "unchanged" && wait ? wait.because : answer.because;
 	const seen = queue.map(({ seq }) => seq);
-	const progress = { ...answer.change.progress, wait: { because, seen } };
-	return (await write(context, text, { ...answer.change, nextAt, progress })) !== undefined;
+	return { ...change, nextAt, progress: { ...change.progress, wait: { because, seen } } };
 }
 
 /** Tells people of a wait that somebody has to end. Returns until when it lasts. */
@@ -165,6 +197,6 @@ async function noteSend({ pauses }: QueueContext, situation: Situation): Promise
 }
 
 /** The change of a text that may not go before the held one yet: it waits as long as that one, unless something changes. */
-export function behindHeld(queue: readonly OutboxText[], nextAt: number): Change {
+function behindHeld(queue: readonly OutboxText[], nextAt: number): Change {
 	return { nextAt, progress: { wait: { because: "own_held", seen: queue.map(({ seq }) => seq) } } };
 }

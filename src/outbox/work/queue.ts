@@ -8,10 +8,10 @@ import { bandOf, type Lease, type NextDue } from "../store.ts";
 import { withHeirs } from "../supersede.ts";
 import type { OpenText, OutboxText, Recipient } from "../text.ts";
 import type { QueueContext } from "./context.ts";
-import { pass, turnOf } from "./pass.ts";
+import { pass } from "./pass.ts";
 import { follow } from "./read.ts";
-import { workText } from "./step.ts";
 import { nextWhileSuspended } from "./suspended.ts";
+import { turnOf } from "./turn.ts";
 import { endEarlierMoves, endSuperseded, endUnsent, write } from "./write.ts";
 
 /** After so many steps in which no text came into another state, a rule is wrong. The others must not wait for that queue. */
@@ -84,9 +84,7 @@ async function workTexts(
 		due = undefined;
 		await endSuperseded(context, head);
 		const step = { ...context, keyScope: {} };
-		const isDone = await (head.state === "waiting"
-			? pass(step, head, texts, begun, signal)
-			: workText(step, head, texts, signal));
+		const isDone = await pass(step, head, texts, begun, signal);
 		if (!isDone) break;
 		if (texts.length > 1) continue;
 		// Mostly nothing else is due. If the text still waits, it may have been cancelled meanwhile.

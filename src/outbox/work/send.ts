@@ -15,18 +15,19 @@ import {
 	wasSurelyOpen,
 	withEnd,
 } from "../decide.ts";
-import { lastHeldBy, type Match } from "../match.ts";
+import { lastHeldBy, type Reading } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
 import { type Change, errorOf, type OutboxText, operationIdOf, storableId } from "../text.ts";
 import type { QueueContext } from "./context.ts";
 import { failureOf, isOptionRefused } from "./failure.ts";
 import { isRefusedByGateway } from "./gateway.ts";
-import { type Grounds, mayBegin, permissionFor } from "./permission.ts";
 import { canAsk, isSameSettings, type Settings } from "./settings.ts";
 import { write, writeEnd } from "./write.ts";
 
 /** What a request relies on, and what the service gets. */
-export interface Allowed extends Grounds {
+export interface Grounds {
+	/** The reading before it. Null if the conversation is unknown or hidden. */
+	reading: Reading | null;
 	/** The id of the text that waits in the service's queue until this one takes its place. */
 	replaces?: string;
 	/** When the conversation was read, by the clock of the outbox. */
@@ -39,24 +40,6 @@ export interface Allowed extends Grounds {
 	language?: string | null;
 }
 
-/** Sends a held text again, if the agency's settings and the hooks allow it. */
-export async function sendAgain(
-	context: QueueContext,
-	text: OutboxText,
-	match: Match | null,
-	grounds: Allowed,
-	signal: AbortSignal | undefined,
-): Promise<boolean> {
-	const permission = await permissionFor(context, text, match, grounds, signal);
-	if (signal?.aborted) return false;
-	if ("change" in permission) {
-		await write(context, text, permission.change);
-		return false;
-	}
-	const allowed = { ...grounds, ...permission };
-	return request(context, text, allowed, signal, (at) => mayBegin(context, text, allowed, at));
-}
-
 /**
  * Stores that a request begins, makes it, and stores how it ended.
  *
@@ -65,7 +48,7 @@ export async function sendAgain(
 export async function request(
 	context: QueueContext,
 	text: OutboxText,
-	grounds: Allowed,
+	grounds: Grounds,
 	signal: AbortSignal | undefined,
 	mayBegin: (at: number) => Promise<boolean>,
 ): Promise<boolean> {
@@ -148,7 +131,7 @@ async function beginsUntil(
 }
 
 /** Stores the attempt record before the request. It freezes what the service gets, and with it the `operationId`. */
-async function begin(context: QueueContext, text: OutboxText, grounds: Allowed): Promise<OutboxText | undefined> {
+async function begin(context: QueueContext, text: OutboxText, grounds: Grounds): Promise<OutboxText | undefined> {
 	const { now, settleMs } = context.options;
 	const { progress } = text;
 	const language = progress.language === undefined ? grounds.language : progress.language;
@@ -202,7 +185,7 @@ async function afterError(
 	context: QueueContext,
 	text: OutboxText,
 	error: PartnerError,
-	grounds: Allowed,
+	grounds: Grounds,
 	signal: AbortSignal | undefined,
 ): Promise<Change> {
 	const { options, pauses } = context;
