@@ -80,6 +80,27 @@ test("a rule that is wrong keeps no worker busy for ever: other contacts get the
 	expect(asked).toBeLessThan(200);
 });
 
+test("two rules that ask for each other's fact again and again keep no worker busy for ever", async () => {
+	const rule = "concerns: (s) => s.failed !== undefined || isTooSlow(s)";
+	const { createOutbox, memoryStore } = await codeWithout([
+		["src/outbox/gate/shared.ts", rule, "concerns: () => false"],
+	]);
+	const sandbox = createSandbox();
+	const agency = sandbox.agency();
+	const [anna, ben] = [agency.contact("+447700900101"), agency.contact("+447700900102")];
+	const client = createClient({ ...sandbox.connection });
+	anna.writes("Fails");
+	const optOut = ({ body }: { body: string | null }) => {
+		if (body === "Fails") throw new Error("a check that fails");
+		return false;
+	};
+	const outbox = createOutbox({ client, store: memoryStore(), optOut, now: sandbox.clock.now });
+	for (const [id, { phoneNumber: to }] of Object.entries({ anna, ben }))
+		await outbox.enqueue({ id, agencyId: agency.id, to, body: id });
+	await outbox.runOnce();
+	expect([(await outbox.status("anna"))?.state, (await outbox.status("ben"))?.state]).toEqual(["waiting", "held"]);
+});
+
 describe.each<[what: string, table: readonly Rule[], files: readonly string[]]>([
 	["waits", waiting, ["rules", "clocks"]],
 	["is being sent", sending, ["rules-requested"]],

@@ -377,6 +377,28 @@ describe("a text that the service holds", () => {
 		},
 	);
 
+	test.each(["onReply", "beforeSend"])(
+		"hook_failed: if %s takes longer than a reading counts, twice, it is not sent again, and its status says how long that took",
+		async (which) => {
+			let isSlow = false;
+			const slow = (name: string) => {
+				if (isSlow && which === name) world.sandbox.clock.advance({ ms: 12_000 });
+				return "send" as const;
+			};
+			const world: World = await createHeld({ onReply: () => slow("onReply"), beforeSend: () => slow("beforeSend") });
+			isSlow = true;
+			world.anna.writes("Who is this?");
+			world.sandbox.clock.advance({ minutes: 20 });
+			await world.outbox.runOnce();
+			expect([await stateOf(world, "held"), requests(world, "held")]).toEqual([["held", "before_send_failed"], 1]);
+			expect((await world.outbox.status("held"))?.error?.message).toContain(`${which}`);
+			expect((await world.outbox.status("held"))?.error?.message).toContain("it took 12 seconds");
+			isSlow = false;
+			await world.pass({ minutes: 5 });
+			expect([requests(world, "held"), world.texts()]).toEqual([2, ["held"]]);
+		},
+	);
+
 	test("suspension: it is read about and not sent again while a person has suspended the agency", async () => {
 		const world = await createHeld();
 		await world.outbox.suspend({ agencyId: world.agency.id, reason: "Wrong price" });

@@ -473,6 +473,12 @@ describe("a text waits for what has to be asked", () => {
 		await add(world, "notice");
 		await world.outbox.runOnce();
 		expect([asked, reads(world).length, bodies(world)]).toEqual([2, 2, []]);
+		expect(await stateOf(world, "notice")).toEqual(["waiting", "before_send_failed"]);
+		const [pause] = world.pauses;
+		expect([pause?.reason, (await world.outbox.status("notice"))?.error?.message]).toEqual([
+			"hook_failed",
+			expect.stringContaining("it took 11 seconds"),
+		]);
 		isSlow = false;
 		await world.pass({ minutes: 2 });
 		expect(bodies(world)).toEqual(["notice"]);

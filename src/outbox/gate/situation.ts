@@ -37,7 +37,7 @@ export type Fact = keyof Facts;
 export type Known = { readonly [Each in Fact]?: Facts[Each] };
 
 /** A text whose hooks take longer than a reading counts would be read for ever. */
-const mostReadings = 2;
+export const mostReadings = 2;
 
 /** A hook that failed, and the fact that it was asked for. */
 export interface Failed {

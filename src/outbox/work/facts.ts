@@ -2,7 +2,9 @@
  * Finds out what a rule of the gate lacks. Each may take long.
  */
 import type { Message } from "messaging-conversations";
-import { type Fact, matchIn, readingIn, type Situation } from "../gate/situation.ts";
+import { freshMs } from "../../shared/freshness.ts";
+import { type Fact, type Known, matchIn, mostReadings, readingIn, type Situation } from "../gate/situation.ts";
+import { hookError } from "../hook-error.ts";
 import { messagesSince, timeOf } from "../match.ts";
 import { type OutboxText, storableId } from "../text.ts";
 import { type Found, findHours, orFailed } from "./ask.ts";
@@ -48,21 +50,31 @@ export const find: Record<Fact, Find> = {
 		return { known: { ...known, takenOver: other !== undefined && (other.queueId ?? other.messageId) !== null } };
 	},
 	onReply: (context, situation) =>
-		orFailed("onReply", situation.known, async () => {
-			const verdict = await onReplyOf(context, situation);
-			return { known: { ...situation.known, onReply: verdict } };
-		}),
+		inTime(context, "onReply", situation, async () => ({ onReply: await onReplyOf(context, situation) })),
 	beforeSend: (context, situation) =>
-		orFailed("beforeSend", situation.known, async () => {
-			const verdict = await beforeSendOf(context, situation);
-			return { known: { ...situation.known, beforeSend: verdict } };
-		}),
+		inTime(context, "beforeSend", situation, async () => ({ beforeSend: await beforeSendOf(context, situation) })),
 	async settings({ settings, keyScope }, situation, signal) {
 		const { agencyId } = situation.text;
 		const found = await settings.of(agencyId, readingIn(situation), { signal, keyScope });
 		return { known: { ...situation.known, settings: found ?? null } };
 	},
 };
+
+/** Asks a hook. One that takes longer than a reading counts, for the second time, has failed: it would be asked for ever. */
+async function inTime(
+	{ options: { now } }: QueueContext,
+	fact: "onReply" | "beforeSend",
+	{ known, readings }: Situation,
+	hook: () => Promise<Known>,
+): Promise<Learned> {
+	const [startedAt, at] = [performance.now(), now()];
+	const found = await orFailed<Found>(fact, known, async () => ({ known: { ...known, ...(await hook()) } }));
+	// By both clocks, as the age of the reading.
+	const tookMs = Math.max(performance.now() - startedAt, now() - at);
+	if (found.failed || readings < mostReadings || tookMs <= freshMs) return found;
+	const rule = `must return within ${freshMs / 1_000} seconds of the reading before it; it took ${Math.round(tookMs / 1_000)} seconds`;
+	return { known, failed: { fact, error: hookError(fact, rule) } };
+}
 
 async function onReplyOf({ options: { onReply } }: QueueContext, situation: Situation): Promise<ReplyVerdict> {
 	const match = matchIn(situation);

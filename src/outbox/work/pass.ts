@@ -25,6 +25,10 @@ import { reportHook } from "./hook-failure.ts";
 import { request } from "./send.ts";
 import { write } from "./write.ts";
 
+/** A step finds out each fact once or twice. After so many questions a rule is wrong. */
+const mostAsked = 50;
+const restMs = 60_000;
+
 /** A reading that lets a text go before the held one. */
 type Passed = Passing & { readAt: number; ageMs: () => number };
 
@@ -62,7 +66,7 @@ export async function pass(
 		const readingAgeMs = reading ? Math.max(now() - reading.at, ageMs()) : 0;
 		return situationOf(context, text, queue, { known, failed, readingAgeMs, readings, previousId, passing });
 	};
-	for (;;) {
+	for (let count = 0; count < mostAsked; count++) {
 		const asked = await situation();
 		const answer = gate(asked, table);
 		if (answer?.do === "need") {
@@ -99,6 +103,9 @@ export async function pass(
 		const mayBegin = async (at: number) => gate({ ...(await situation()), now: at }, table)?.do === "send";
 		return request(context, text, grounds, signal, mayBegin);
 	}
+	// Two rules ask for each other's fact again and again. The contact's other texts must not wait for them.
+	await write(context, text, { nextAt: now() + restMs });
+	return false;
 }
 
 /**
