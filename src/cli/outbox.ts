@@ -1,6 +1,7 @@
 import { userInfo } from "node:os";
 import { version } from "../../package.json";
 import { createOperator, type Operator } from "../outbox/operator.ts";
+import { createOwnClock } from "../outbox/own-clock.ts";
 import type { ListedState, OutboxStore } from "../outbox/store.ts";
 import { Secret } from "../shared/secret.ts";
 import { isWanted } from "./ask.ts";
@@ -370,7 +371,7 @@ async function withDesk(values: Place, host: Host, act: (desk: Desk) => Promise<
 	const { store, close } = await openStore(url, values.table, host.cwd);
 	try {
 		return await act({
-			operator: createOperator(store, Date.now),
+			operator: createOperator(store, createOwnClock(store)),
 			store,
 			host,
 			say(said) {

@@ -33,7 +33,7 @@ export function baselineBefore({ reading: { messages }, queued }: HeldMatch, now
 	return { since: newest, known, queued: null, seen: true, readAt: now, openMs: null };
 }
 
-/** Whether a request that begins now meets an open window, by this machine's clock and by the service's. */
+/** Whether a request that begins now meets an open window, by the outbox's clock and by the service's. */
 export function isSurelyOpen(reading: Reading | null, now: number): boolean {
 	return reading !== null && surelyOpenMs(reading, now) > 0;
 }
@@ -62,7 +62,7 @@ export function surelyOpenMs({ conversation, aheadMs }: Reading, now: number): n
 
 /**
  * The service's time, at the earliest and at the latest: not before what its own stamps show, and what has passed here since
- * it took the text. The clocks of this machine and of the answer are believed where they are near that; a sandbox lives in
+ * it took the text. The clocks of the outbox and of the answer are believed where they are near that; a sandbox lives in
  * another year.
  */
 export function serviceNow(reading: Reading, { progress: { requests } }: OutboxText, now: number): [number, number] {

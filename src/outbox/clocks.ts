@@ -1,7 +1,7 @@
 /*
- * Two clocks: the service's, which messages have their times by, and the outbox's own, which texts and what comes by telephone have
- * theirs by. What is stored keeps its clock. Where the two have to be compared, the reading at hand says how far they are apart, and
- * that may be the mistake of one machine.
+ * Two clocks: the service's, which messages have their times by, and the outbox's own (`own-clock.ts`), which texts and what comes by
+ * telephone have theirs by. What is stored keeps its clock. Where the two have to be compared, the reading at hand says how far they
+ * are apart, and that may be the mistake of one machine.
  */
 import type { FactTime } from "./text.ts";
 

@@ -1,5 +1,6 @@
 import type { AgencyClient, Message } from "messaging-conversations";
 import { phaseOf } from "../shared/delivery-phase.ts";
+import { thisMoment } from "../shared/freshness.ts";
 import { checkProtocol, moment, object, refuse } from "./input.ts";
 import { findText, isAnswered, isConsentFailed, newestTime, readConversation, slackMs } from "./match.ts";
 import { storableId } from "./text.ts";
@@ -107,7 +108,7 @@ export async function checkDelivery(
 	const seek = ({ messageSid }: Message) => messageSid === text.messageId;
 	/** How much earlier the send may have begun by the service's clock, if `since` is of a clock that is ahead of it. */
 	const aheadMs = (date: number | undefined): number => {
-		const ms = Number(clock?.() ?? Date.now()) - (date ?? Number.NaN);
+		const ms = Number(clock?.() ?? thisMoment().date) - (date ?? Number.NaN);
 		// A clock that differs by more is a sandbox's, or `since` is not of it.
 		return ms > 0 && ms < 3_600_000 ? ms : 0;
 	};
@@ -118,7 +119,7 @@ export async function checkDelivery(
 		const message = reading.messages.find(seek);
 		return message ? { status: phaseOf(message), message } : { status: "unknown" };
 	}
-	const now = Number(clock?.() ?? reading.date ?? Date.now());
+	const now = Number(clock?.() ?? reading.date ?? thisMoment().date);
 	const others = new Set([...claimed].map((id) => storableId(id)));
 	const found = (earlierMs: number) => findText(reading, { ...text, since: since - earlierMs, claimed: others });
 	const match = found(0);

@@ -7,8 +7,13 @@ import { isAlive } from "./waits-for.ts";
 
 /** How the outbox is. It holds no number and no text. */
 export interface OutboxHealth {
-	/** When it was asked. */
+	/** When it was asked, by the clock of the outbox. */
 	at: Date;
+	/**
+	 * By how many milliseconds the clock of the machine that asked is ahead of the database's, which the outbox goes by. Null with SQLite
+	 * and with a `now` of your own. A wrong one does no harm to texts, but your own code may go by it.
+	 */
+	clockAheadMs: number | null;
 	/** The processes that work, or have within a day; those that were seen last first. One that stops in order is gone at once. */
 	workers: WorkerHealth[];
 	/** Unfinished texts by their state, and those that somebody has to look at. Each is counted up to 1,000. */
@@ -60,7 +65,7 @@ export interface PauseHealth {
 
 const mostCounted = 1_000;
 
-export async function healthOf(store: OutboxStore, now: number): Promise<OutboxHealth> {
+export async function healthOf(store: OutboxStore, now: number, clockAheadMs?: number): Promise<OutboxHealth> {
 	const [workers, counts, paused, suspended] = await Promise.all([
 		store.workers(),
 		store.counts(now, mostCounted),
@@ -69,6 +74,7 @@ export async function healthOf(store: OutboxStore, now: number): Promise<OutboxH
 	]);
 	return {
 		at: new Date(now),
+		clockAheadMs: clockAheadMs ?? null,
 		// Ages, because the clock of the store is another one.
 		workers: workers.map((worker) => ({
 			id: worker.id,

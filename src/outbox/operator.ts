@@ -16,6 +16,7 @@ import { type Explanation, stepsOf } from "./explain.ts";
 import { healthOf, type OutboxHealth } from "./health.ts";
 import { check, moment, refuse, text as textOf, time } from "./input.ts";
 import type { CheckedOptions } from "./options.ts";
+import type { OwnClock } from "./own-clock.ts";
 import { storedView } from "./policy/contact-view.ts";
 import { minutesFrom, type ZonedHours } from "./policy/quiet-hours.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
@@ -104,10 +105,13 @@ interface Own {
 
 export function createOperator(
 	store: OutboxStore,
-	now: () => number,
+	clock: OwnClock,
 	{ agencyOf = (id) => textOf("agencyId", id, "outbox"), onChange = async () => {}, options }: Own = {},
 ): Operator {
+	const { now, measure } = clock;
+
 	async function snapshot(): Promise<Snapshot> {
+		await measure();
 		const [suspensions, pauses, workers] = await Promise.all([store.suspended(), store.paused(), store.workers()]);
 		return { suspensions, pauses, workers, options, hours: zonedHours(), now: now() };
 	}
@@ -132,13 +136,19 @@ export function createOperator(
 		async suspend(given) {
 			const { agencyId, reason, by = null } = check(optionsOf.suspend, "options", given, "suspend");
 			const who = agencyId === undefined ? "" : agencyOf(agencyId);
+			await measure();
 			await store.suspend({ agencyId: who, reason, by, since: now() });
 		},
 		async resume(given) {
 			const { agencyId } = check(optionsOf.resume, "options", given, "resume");
-			return store.endSuspension(agencyId === undefined ? "" : agencyOf(agencyId), now() - slackMs);
+			const who = agencyId === undefined ? "" : agencyOf(agencyId);
+			await measure();
+			return store.endSuspension(who, now() - slackMs);
 		},
-		health: () => healthOf(store, now()),
+		async health() {
+			await measure();
+			return healthOf(store, now(), clock.aheadMs());
+		},
 		async status(id) {
 			const row = await store.find(textOf("id", id, "status"));
 			return row && statusFrom(row, await snapshot());
@@ -158,6 +168,7 @@ export function createOperator(
 			const known = textOf("id", id, "resolve");
 			check(outcomes, "outcome", outcome, "resolve");
 			const { by } = check(optionsOf.resolve, "options", given, "resolve");
+			await measure();
 			for (;;) {
 				const row = await store.find(known);
 				if (row?.state !== "unknown") return false;
@@ -172,6 +183,7 @@ export function createOperator(
 		async restored(given) {
 			const options = check(optionsOf.restored, "options", given, "restored");
 			const backupAt = moment("backupAt", options.backupAt, "restored");
+			await measure();
 			if (backupAt > now()) refuse("backupAt", "must not be in the future", "restored");
 			return store.restored({ from: backupAt, to: now() });
 		},

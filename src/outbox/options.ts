@@ -24,6 +24,7 @@ import type { Rules } from "./decide.ts";
 import { defaultSettleMs } from "./delivery.ts";
 import type { OutboxEngine } from "./engines/engine.ts";
 import { checkProtocol } from "./input.ts";
+import { createOwnClock, type OwnClock } from "./own-clock.ts";
 import type { OnHeld } from "./policy/purpose.ts";
 import { isTimeZone, minutesFrom, type QuietHours } from "./policy/quiet-hours.ts";
 import type { OutboxStatus } from "./status.ts";
@@ -119,7 +120,11 @@ export interface OutboxOptions {
 	onPaused?: ((pause: Pause) => unknown) | undefined;
 	/** Country in which `enqueue` reads a number without `+` or `00`, in place of the client's. @default that of the client */
 	defaultCountry?: CountryCode | undefined;
-	/** The outbox's own time, in milliseconds or as a Date; the service's comes with its answers. Tests give a sandbox's own: `sandbox.clock.now`. @default Date.now */
+	/**
+	 * The outbox's own time, in milliseconds or as a Date; the service's comes with its answers. Give it in tests: `sandbox.clock.now`.
+	 * By default all machines go by the database's clock, also for quiet hours, so that theirs may be wrong.
+	 * @default the clock of the database; with SQLite that of the machine
+	 */
 	now?: (() => Date | number) | undefined;
 }
 
@@ -205,7 +210,9 @@ export interface CheckedOptions extends Rules {
 	onSettled: ((status: OutboxStatus) => unknown) | undefined;
 	onPaused: ((pause: Pause) => unknown) | undefined;
 	defaultCountry: CountryCode;
-	/** The time, in whole milliseconds. */
+	/** The clock that all processes of the outbox share. */
+	clock: OwnClock;
+	/** Its time, in whole milliseconds. */
 	now: () => number;
 }
 
@@ -213,7 +220,7 @@ export interface CheckedOptions extends Rules {
 export function checkedOptions(options: OutboxOptions): CheckedOptions {
 	const refuse = (field: string, rule: string) => new PartnerInvalidInput({ field, rule, operation: "createOutbox" });
 	const given = checkValue(schema, options, "options", refuse);
-	const { client, store, onReply = "wait", now: clock } = given;
+	const { client, store, onReply = "wait", now } = given;
 	checkProtocol("client", client, "createOutbox");
 	if (!isPort(store)) {
 		const rule = otherVersion(store["~outbox"], storeProtocol);
@@ -221,6 +228,7 @@ export function checkedOptions(options: OutboxOptions): CheckedOptions {
 	}
 	if (given.quietHours && !areHours(given.quietHours))
 		throw refuse("quietHours.to", "must be another time than the one at which they begin");
+	const clock = createOwnClock(store, now);
 	return {
 		client,
 		store,
@@ -238,6 +246,7 @@ export function checkedOptions(options: OutboxOptions): CheckedOptions {
 		onSettled: given.onSettled,
 		onPaused: given.onPaused,
 		defaultCountry: given.defaultCountry ?? client.defaultCountry,
-		now: () => Math.round(Number(clock?.() ?? Date.now())),
+		clock,
+		now: clock.now,
 	};
 }

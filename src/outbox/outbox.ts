@@ -292,7 +292,7 @@ const shortestLeaseMs = 1_000;
  */
 export function createOutbox(given: OutboxOptions): Outbox {
 	const options = checkedOptions(given);
-	const { client, store, engine, onSettled, onPaused, now } = options;
+	const { client, store, engine, onSettled, onPaused, clock, now } = options;
 	const tell = (pause: Pause) => void ignoringErrors(() => onPaused?.(pause));
 	const access = createAccess(client, store, now);
 	const pauses = createPauses(tell, now, store, access);
@@ -315,8 +315,8 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	const step = (lease: Lease, signal?: AbortSignal) => workQueue(context, lease, signal);
 	const suspended = createSuspensionReports(tell, now);
 	const awaken = createAlarm(store, quiet, now);
-	const loop = createLoop({ store, step, now, concurrency, leaseMs, awaken, suspended }, pauses);
-	const operator = createOperator(store, now, { agencyOf: (id) => client.agency(id).id, onChange: settled, options });
+	const loop = createLoop({ store, step, clock, concurrency, leaseMs, awaken, suspended }, pauses);
+	const operator = createOperator(store, clock, { agencyOf: (id) => client.agency(id).id, onChange: settled, options });
 	/** Tells a sandbox of a text, if the client has its connection. */
 	const show = observerOf(client)?.outbox(store, operator.status);
 
@@ -332,16 +332,24 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	/** Nothing is awaited before the statement: with a synchronous database it is part of the transaction that is open. */
 	function enqueue(given: EnqueuedText, enqueueOptions: EnqueueOptions = {}): Promise<EnqueuedStatus> {
 		return atOnce(enqueueOptions, "enqueue", ({ tx, allowUnlistedNumber }) => {
-			const text = checkedText(given, client, { defaultCountry: options.defaultCountry, allowUnlistedNumber }, now());
-			const superseded = supersededBy(text);
-			if (superseded && tx === undefined) return enqueueInPlace(text, superseded);
-			if (!superseded)
-				return after(store.insert(text, tx), (row) => enqueued(text, checkedRow(text, { text: row }), tx));
-			return after(store.supersede(text, superseded, tx), (rows) => {
-				const row = checkedRow(text, rows);
-				const { old } = rows;
-				return enqueued(text, row, tx, old && hasSuperseded(row, old) && mayStillArrive(row, old) ? old : undefined);
-			});
+			const checked = checkedText(
+				given,
+				client,
+				{ defaultCountry: options.defaultCountry, allowUnlistedNumber },
+				now(),
+			);
+			return after(clock.measure(tx), () => insertOne({ ...checked, createdAt: now() }, tx));
+		});
+	}
+
+	function insertOne(text: NewText, tx: Transaction | undefined): Awaitable<EnqueuedStatus> {
+		const superseded = supersededBy(text);
+		if (superseded && tx === undefined) return enqueueInPlace(text, superseded);
+		if (!superseded) return after(store.insert(text, tx), (row) => enqueued(text, checkedRow(text, { text: row }), tx));
+		return after(store.supersede(text, superseded, tx), (rows) => {
+			const row = checkedRow(text, rows);
+			const { old } = rows;
+			return enqueued(text, row, tx, old && hasSuperseded(row, old) && mayStillArrive(row, old) ? old : undefined);
 		});
 	}
 
@@ -390,13 +398,23 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	): Promise<EnqueuedStatus[]> {
 		return atOnce(enqueueOptions, "enqueueMany", ({ tx, allowUnlistedNumber }) => {
 			const numbers = { defaultCountry: options.defaultCountry, allowUnlistedNumber };
-			const texts = checkedTexts(given, client, numbers, now());
-			if (texts.length === 0) return Promise.resolve([]);
-			return after(store.insertMany(texts, tx), (rows) => {
-				const all = rows.map((row, at) => ({ text: texts[at] as NewText, row }));
-				for (const [at, { text, row }] of all.entries()) refuseOther(text, row, `texts[${at}].id`, "enqueueMany");
-				return enqueuedMany(all, tx);
+			const checked = checkedTexts(given, client, numbers, now());
+			if (checked.length === 0) return Promise.resolve([]);
+			return after(clock.measure(tx), () => {
+				const createdAt = now();
+				return insertAll(
+					checked.map((text) => ({ ...text, createdAt })),
+					tx,
+				);
 			});
+		});
+	}
+
+	function insertAll(texts: readonly NewText[], tx: Transaction | undefined): Awaitable<EnqueuedStatus[]> {
+		return after(store.insertMany(texts, tx), (rows) => {
+			const all = rows.map((row, at) => ({ text: texts[at] as NewText, row }));
+			for (const [at, { text, row }] of all.entries()) refuseOther(text, row, `texts[${at}].id`, "enqueueMany");
+			return enqueuedMany(all, tx);
 		});
 	}
 
@@ -470,8 +488,11 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	/** Nothing is awaited before the statement of a transaction, as in `enqueue`. */
 	async function cancel(id: string, given: { tx?: Transaction | undefined } = {}): Promise<boolean> {
 		const { tx } = check(optionsOf.tx, "options", given, "cancel");
-		if (tx !== undefined) return (await store.cancelIn(text("id", id, "cancel"), now(), tx))?.state === "cancelled";
-		const row = await cancelText(text("id", id, "cancel"), { cancelRequested: true });
+		const known = text("id", id, "cancel");
+		const measuring = clock.measure(tx);
+		if (measuring) await measuring;
+		if (tx !== undefined) return (await store.cancelIn(known, now(), tx))?.state === "cancelled";
+		const row = await cancelText(known, { cancelRequested: true });
 		if (row) await wake(row);
 		return row?.state === "cancelled";
 	}
@@ -523,6 +544,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		recipient: Partial<Recipient>,
 		marks: { cancelRequested: true; erase?: true },
 	): Promise<CancelledTexts> {
+		await clock.measure();
 		await store.stop(recipient);
 		const found: CancelledTexts = { cancelled: [], tooLate: [] };
 		for (const { id } of await store.unfinished(recipient)) {
@@ -539,6 +561,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		if (conversation !== undefined && conversation !== null) object("conversation", conversation, "observe");
 		if (!Array.isArray(messages)) refuse("messages", "must be a list of messages", "observe");
 		for (const [at, message] of messages.entries()) object(`messages[${at}]`, message, "observe");
+		await clock.measure();
 		for (const message of messages) if (message.direction === "outbound") await report(message);
 		const phoneNumber = conversation && ("summary" in conversation ? conversation.summary : conversation).phoneNumber;
 		if (!phoneNumber) return;
@@ -554,6 +577,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 
 	async function noteOptOut(given: ContactOptions, operation: "optOut" | "optIn") {
 		const recipient = recipientFrom(given, operation);
+		await clock.measure();
 		await store.note(recipient, { [operation === "optOut" ? "optedOut" : "optedIn"]: { own: now() } });
 		if (operation === "optOut") await endOptedOut(recipient, []);
 		else await clearWrongNumber(recipient);

@@ -32,6 +32,11 @@ export function isPort(store: DatabaseStore): store is OutboxStore {
  * `insertMany`, `supersede`, `cancelIn` and `acknowledge` may be part of the caller's transaction. Times are in milliseconds.
  */
 export interface OutboxStore extends DatabaseStore {
+	/**
+	 * The time of the database, in milliseconds, also over the connection of the caller's transaction. Absent if the database runs on
+	 * the machine that asks.
+	 */
+	time?: (tx?: unknown) => Promise<number>;
 	/** Creates what the store needs. Does nothing when it is there. */
 	migrate: () => Promise<void>;
 	/**

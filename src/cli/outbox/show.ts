@@ -14,19 +14,24 @@ import { printable } from "../text.ts";
 /** How long a text may be due before somebody should look. */
 const lateMs = 10 * 60_000;
 const mostCounted = 1_000;
+/** By how much a machine's clock may differ from the database's before somebody should look. */
+const wrongClockMs = 60_000;
 
 /** A number of texts, which was counted up to a limit. */
 const texts = (count: number, what: string): string =>
 	`${count >= mostCounted ? "at least " : ""}${counted(count, `${what}text`)}`;
 
-const ago = (ms: number): string => {
+const lengthOf = (ms: number): string => {
 	const seconds = Math.max(0, Math.round(ms / 1_000));
-	if (seconds < 120) return `${counted(seconds, "second")} ago`;
-	return seconds < 7_200 ? `${Math.round(seconds / 60)} minutes ago` : `${Math.round(seconds / 3_600)} hours ago`;
+	if (seconds < 120) return counted(seconds, "second");
+	return seconds < 7_200 ? `${Math.round(seconds / 60)} minutes` : `${Math.round(seconds / 3_600)} hours`;
 };
 
+const ago = (ms: number): string => `${lengthOf(ms)} ago`;
+
 /** What is well, and what needs somebody. */
-export function checksOf({ at, workers, texts: states, due, oldestDueAt, pauses, suspensions }: OutboxHealth): Check[] {
+export function checksOf(health: OutboxHealth): Check[] {
+	const { at, clockAheadMs, workers, texts: states, due, oldestDueAt, pauses, suspensions } = health;
 	const alive = workers.filter(({ isAlive }) => isAlive);
 	const [last] = workers;
 	const now = at.getTime();
@@ -71,6 +76,16 @@ export function checksOf({ at, workers, texts: states, due, oldestDueAt, pauses,
 					what: `${texts(states.unknown, "unknown ")}: nobody knows whether the contact got it.`,
 					remedy: "outbox list shows them. Look at the conversation, then outbox resolve <id> --as sent or not_sent.",
 				},
+		...(clockAheadMs !== null && Math.abs(clockAheadMs) > wrongClockMs
+			? [
+					{
+						id: "clock",
+						state: "warn",
+						what: `This machine's clock is ${lengthOf(Math.abs(clockAheadMs))} ${clockAheadMs > 0 ? "ahead of" : "behind"} the database's.`,
+						remedy: "The outbox goes by the database's clock. Turn on NTP on the machine whose clock is wrong.",
+					} as const,
+				]
+			: []),
 		...pauses.map(
 			({ agencyId, reason, since, until }): Check => ({
 				id: "pause",

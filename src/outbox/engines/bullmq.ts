@@ -94,14 +94,14 @@ const longestCloseMs = 5_000;
  */
 export function bullmqEngine(options: BullmqEngineOptions): OutboxEngine {
 	const { queue, Worker } = check(schema, "options", options, "bullmqEngine");
-	let awayUntil = 0;
+	let awayUntil = Number.NEGATIVE_INFINITY;
 	/** The last error of the queue, if it has not been reached since. */
 	let lastError: unknown;
 	queue.on("error", (error) => {
 		lastError = error;
 	});
 	const reached = (): void => {
-		awayUntil = 0;
+		awayUntil = Number.NEGATIVE_INFINITY;
 		lastError = undefined;
 	};
 	return {
@@ -114,7 +114,7 @@ export function bullmqEngine(options: BullmqEngineOptions): OutboxEngine {
 		// The text is stored by then, and the scan of the workers finds it.
 		mayFailToWake: true,
 		async wake(wakeUp, { key, priority, tx }) {
-			if (Date.now() < awayUntil) throw unavailable(lastError);
+			if (performance.now() < awayUntil) throw unavailable(lastError);
 			const job: BullmqJobOptions = {
 				jobId: await operationIdFrom("wake", `key ${key}`),
 				delay: tx === undefined ? 0 : untilCommittedMs,
@@ -123,7 +123,7 @@ export function bullmqEngine(options: BullmqEngineOptions): OutboxEngine {
 				removeOnFail: true,
 			};
 			await within(longestWakeMs, queue.add(jobName, wakeUp, job)).catch((error: unknown) => {
-				awayUntil = Date.now() + awayMs;
+				awayUntil = performance.now() + awayMs;
 				lastError = error ?? lastError;
 				throw unavailable(lastError);
 			});

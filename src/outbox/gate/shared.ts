@@ -61,7 +61,7 @@ export const wrongNumber: ToldRule = {
 		"Waits: the contact wrote that the number is wrong. If it is right, say so with optIn; otherwise cancel the text.",
 	concerns: (s) => purpose(s).onWrongNumber === "wait",
 	judge: (s) => {
-		// Without a reading the clocks of the service and of this machine cannot be compared.
+		// Without a reading the clocks of the service and of the outbox cannot be compared.
 		const isWrong = wasRead(s) ? isNumberWrong(s.contact) : isNumberSurelyWrong(s.contact);
 		return isWrong ? notNow(s, wait(nextLook(s), { reason: "wrong_number" })) : undefined;
 	},

@@ -35,12 +35,12 @@ export async function untilFree<Result>(
 	isBusy: (error: unknown) => boolean,
 	act: () => Promise<Result>,
 ): Promise<Result> {
-	const end = Date.now() + patienceMs;
+	const end = performance.now() + patienceMs;
 	for (;;) {
 		try {
 			return await act();
 		} catch (error) {
-			if (!isBusy(error) || Date.now() > end) throw error;
+			if (!isBusy(error) || performance.now() > end) throw error;
 		}
 		await new Promise((resolve) => setTimeout(resolve, lockMs * (0.5 + Math.random())));
 	}

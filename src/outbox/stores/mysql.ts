@@ -254,6 +254,10 @@ export function mysqlStore(
 	const store = createSqlStore({
 		query,
 		change: (sql, values) => retryLocked(async () => (await database.change?.(sql, values)) ?? 0),
+		async time(tx) {
+			const connection = tx === undefined ? { query: run } : transactionOf(tx, "mysql", "enqueue", pool);
+			return connection.query(`select ${clock} as ms`, []);
+		},
 		check: async () => refuseChanged(await run(plainRow, []), "pool", "mysqlStore"),
 		migrate: () => migrateMysql(run, names, (found) => undamaged([found], "pool", "migrate")),
 		async insert(rows) {

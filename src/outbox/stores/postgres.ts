@@ -258,6 +258,10 @@ export function postgresStore(
 	return createSqlStore({
 		query,
 		change: async (sql, values) => (await query(sql, values)).length,
+		async time(tx) {
+			const connection = tx === undefined ? { query } : transactionOf(tx, "postgres", "enqueue", pool);
+			return connection.query(`select ${clock} as ms`, []);
+		},
 		check: async () => refuseChanged(await query(typedRow, []), "pool", "postgresStore"),
 		checkRows: () => checkRows("postgresStore"),
 		async migrate() {

@@ -14,14 +14,14 @@ function openTooLong(): Error {
  * ended because of another one that touched the same rows.
  */
 export async function retryLocked<Result>(act: () => Promise<Result> | undefined): Promise<Result> {
-	const end = Date.now() + longestWaitMs;
+	const end = performance.now() + longestWaitMs;
 	for (let wait = 1; ; wait = Math.min(50, wait * 2)) {
 		try {
 			const running = act();
 			if (running) return await running;
-			if (Date.now() > end) throw openTooLong();
+			if (performance.now() > end) throw openTooLong();
 		} catch (error) {
-			if (!isLocked(error) || Date.now() > end) throw error;
+			if (!isLocked(error) || performance.now() > end) throw error;
 		}
 		await new Promise((resolve) => setTimeout(resolve, wait));
 	}

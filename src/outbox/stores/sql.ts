@@ -83,8 +83,17 @@ export function createSqlStore(database: Database): OutboxStore {
 	const queues = createQueues(statements, { query, change });
 	const facts = createFacts(statements, names, { query });
 	const operations = createOperations(statements, { query, change, changeQueues });
+	const { time: readTime } = database;
+	const time = readTime && {
+		async time(tx?: unknown): Promise<number> {
+			if (tx === undefined) await check();
+			const [row] = await shielded([], readTime(tx));
+			return Number(row?.ms);
+		},
+	};
 	return {
 		...storeMark,
+		...time,
 		...queues,
 		async migrate() {
 			await check();

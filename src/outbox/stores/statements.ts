@@ -9,6 +9,8 @@ export interface Database {
 	query: (sql: string, values: Value[]) => Promise<Row[]>;
 	/** Runs an insert, an update or a delete, and gives the number of rows. */
 	change: (sql: string, values: Value[]) => Promise<number>;
+	/** Reads the clock of the database as `ms`, over the connection of the caller's transaction if there is one. */
+	time?: (tx: unknown) => Promise<Row[]>;
 	/** Refuses a connection that changes what it reads. */
 	check: () => Promise<unknown>;
 	/** Refuses a role to which the database shows some of the rows alone. */

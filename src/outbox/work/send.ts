@@ -2,7 +2,7 @@
  * Sends a text: asks whether it may go now, stores that its request begins, makes it, and stores how it ended.
  */
 import type { Answered, OutgoingMessage, PartnerError, Sent } from "messaging-conversations";
-import { freshMs } from "../../shared/freshness.ts";
+import { freshMs, msSince, thisMoment } from "../../shared/freshness.ts";
 import { baselineOf, surelyOpenMs } from "../baseline.ts";
 import {
 	asMessage,
@@ -55,16 +55,16 @@ export async function request(
 	const { options } = context;
 	const { now } = options;
 	if (signal?.aborted) return false;
-	const startedAt = performance.now();
-	const startedDate = Date.now();
+	const started = thisMoment();
 	const begun = await begin(context, text, grounds);
 	if (!begun) return false;
 	const message = await messageOf(begun);
-	// The statement can have taken long.
+	// The statement can have taken long, or the machine was suspended, and then the quiet hours may have begun.
+	await options.clock.measure();
 	const until = await beginsUntil(begun, grounds, options, mayBegin);
 	// Another worker takes over `settleMs` after the attempt record. By then the request must have ended, by both clocks: a
 	// process that was stopped since knows it by the one, a machine that slept by the other.
-	const sinceMs = Math.max(performance.now() - startedAt, now() - (lastRequestAt(begun) ?? 0));
+	const sinceMs = Math.max(msSince(started), now() - (lastRequestAt(begun) ?? 0));
 	const { settleMs } = options;
 	const longestMs = Math.min(Math.max(settleMs - 5_000, Math.min(1_000, (settleMs * 2) / 3)), 60_000);
 	const leftMs = longestMs - sinceMs;
@@ -82,8 +82,10 @@ export async function request(
 	if (leftMs < 1 || beginMs < 1 || signal?.aborted) return readFirst(backoffMs(failures), failures + 1);
 	// The client looks at the clock again right before it writes, because the process can be stopped here too. Its own retries are
 	// off, because only a reading knows what they would replace. `enqueue` has checked the number.
-	const deadline = new Date(Math.min(startedDate + longestMs, Date.now() + Math.ceil(leftMs)));
-	const beginBy = new Date(Date.now() + beginMs);
+	// It goes by the clock of this machine, which may differ from that of the outbox by hours.
+	const { date: machineDate } = thisMoment();
+	const deadline = new Date(Math.min(started.date + longestMs, machineDate + Math.ceil(leftMs)));
+	const beginBy = new Date(machineDate + beginMs);
 	const limits = { retry: false, deadline, beginBy } as const;
 	const call = { ...limits, keyScope: context.keyScope, allowUnlistedNumber: true };
 	const result = await options.client

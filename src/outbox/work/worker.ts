@@ -1,6 +1,7 @@
 import { version } from "../../../package.json";
 import { sleep } from "../../shared/sleep.ts";
 import type { OutboxEngine } from "../engines/engine.ts";
+import type { OwnClock } from "../own-clock.ts";
 import { allSends, type Lease, type OutboxStore, type StoredPause, type StoredSuspension } from "../store.ts";
 import type { Pauses } from "./pauses.ts";
 import type { Next } from "./queue.ts";
@@ -10,7 +11,7 @@ export interface Work {
 	store: OutboxStore;
 	/** Does what is due in a queue, until the signal aborts. Returns when it is due next, and whether a text came into another state. */
 	step: (lease: Lease, signal?: AbortSignal) => Promise<{ next: Next; isChanged: boolean }>;
-	now: () => number;
+	clock: OwnClock;
 	concurrency: number;
 	/** How long a lease lasts, in milliseconds, if the worker is gone. */
 	leaseMs: number;
@@ -61,7 +62,11 @@ function sharesOf(concurrency: number) {
 }
 
 /** Works on the queues that are due, beside any number of other workers. */
-export function createLoop({ store, step, now, concurrency, leaseMs, awaken, suspended }: Work, pauses: Pauses): Loop {
+export function createLoop(
+	{ store, step, clock, concurrency, leaseMs, awaken, suspended }: Work,
+	pauses: Pauses,
+): Loop {
+	const { now } = clock;
 	const { each, half, alone } = sharesOf(concurrency);
 	/** Those that could not be released, because the database was away. Until they end, no other worker gets their queues. */
 	const kept = new Set<Lease>();
@@ -70,6 +75,8 @@ export function createLoop({ store, step, now, concurrency, leaseMs, awaken, sus
 	/** How many times in a row a queue came back as due although no text of it has changed its state. */
 	const idle = new Map<number, number>();
 	const claimers = new Set<() => void>();
+	/** When this process last claimed. A failover to a database with another clock ends a run. */
+	let last = 0;
 	const claimNow = (): void => {
 		for (const tell of claimers) tell();
 	};
@@ -93,7 +100,6 @@ export function createLoop({ store, step, now, concurrency, leaseMs, awaken, sus
 
 	async function run(forever: boolean, signal?: AbortSignal): Promise<void> {
 		const running = new Map<Lease, { ended: Promise<void>; since: number }>();
-		let last = 0;
 		let restedAt = performance.now();
 		let seenAt = Number.NEGATIVE_INFINITY;
 		let probedAt = Number.NEGATIVE_INFINITY;
@@ -254,9 +260,10 @@ export function createLoop({ store, step, now, concurrency, leaseMs, awaken, sus
 					await sleep(0, [signal]);
 					restedAt = performance.now();
 				}
+				await clock.measure();
 				const at = now();
 				if (at + beatMs < last) {
-					// The clock was set back. A text that waits for some seconds would wait until the clock comes to that time again.
+					// The clock was set back, or that of another database is behind. A text that waits for some seconds would wait until the clock comes to that time again.
 					pauses.forget();
 					await store.recover(at);
 				}

@@ -7,15 +7,13 @@ import type { Task } from "./worker.ts";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 
-// Where Node finds the packages that the worker imports.
-const outfile = `${folder}node_modules/worker-${process.pid}.mjs`;
-process.once("exit", () => rmSync(outfile, { force: true }));
-let built: Promise<unknown> | undefined;
-
-/** Compiles the worker once, because most of these processes soon die. */
-function compile(): Promise<unknown> {
-	built ??= build({
-		entryPoints: [`${folder}worker.ts`],
+/** Compiles a program once, because most of these processes soon die. */
+async function compile(name: string): Promise<string> {
+	// Where Node finds the packages that it imports.
+	const outfile = `${folder}node_modules/${name}-${process.pid}.mjs`;
+	process.once("exit", () => rmSync(outfile, { force: true }));
+	await build({
+		entryPoints: [`${folder}${name}.ts`],
 		outfile,
 		bundle: true,
 		packages: "external",
@@ -24,18 +22,22 @@ function compile(): Promise<unknown> {
 		target: "node20",
 		sourcemap: "inline",
 	});
-	return built;
+	return outfile;
 }
 
 /** Starts workers in processes of their own. Those that still run after the tests of the file are killed. */
-export function useWorkers(): (task: Task) => Promise<ChildProcess> {
+export const useWorkers = (): ((task: Task) => Promise<ChildProcess>) => useProgram<Task>("worker");
+
+/** The same for another program of this folder, which gets its task as JSON in `TASK`. */
+export function useProgram<Given>(name: string): (task: Given, options?: readonly string[]) => Promise<ChildProcess> {
 	const running = new Set<ChildProcess>();
+	let built: Promise<string> | undefined;
 	afterAll(() => {
 		for (const child of running) child.kill("SIGKILL");
 	});
-	return async (task) => {
-		await compile();
-		const child = spawn(process.execPath, ["--liftoff-only", outfile], {
+	return async (task, options = []) => {
+		built ??= compile(name);
+		const child = spawn(process.execPath, ["--liftoff-only", ...options, await built], {
 			env: { ...process.env, TASK: JSON.stringify(task) },
 			stdio: ["ignore", "pipe", "pipe"],
 		});

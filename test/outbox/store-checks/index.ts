@@ -74,7 +74,7 @@ const methods = Object.keys({
 	workers: true,
 	counts: true,
 	list: true,
-} satisfies Record<Exclude<keyof OutboxStore, "~outbox">, true>);
+} satisfies Record<Exclude<keyof OutboxStore, "~outbox" | "time">, true>);
 
 /**
  * The checks that a store must pass.
