@@ -1,6 +1,7 @@
 // The gate itself, with tables of its own, and what every rule of the table owes.
 import { readFileSync } from "node:fs";
 import { createClient } from "messaging-conversations";
+import type { Pause } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { describe, expect, test } from "vitest";
 import { gate, type Rule, type ToldRule } from "../../src/outbox/gate/gate.ts";
@@ -9,6 +10,7 @@ import { sending } from "../../src/outbox/gate/sending.ts";
 import type { Situation } from "../../src/outbox/gate/situation.ts";
 import { waiting } from "../../src/outbox/gate/waiting.ts";
 import { codeWithout } from "./model/code.ts";
+import { add, createWorld } from "./world.ts";
 
 const now = Date.parse("2026-01-05T12:00:00Z");
 /** The gate looks at the time and at what is known. Everything else is for the rules. */
@@ -71,13 +73,25 @@ test("a rule that is wrong keeps no worker busy for ever: other contacts get the
 		asked++;
 		throw new Error("a check that fails");
 	};
-	const outbox = createOutbox({ client, store: memoryStore(), beforeSend, now: sandbox.clock.now });
+	const told: unknown[] = [];
+	const onPaused = ({ reason, id }: Pause) => told.push([reason, id]);
+	const outbox = createOutbox({ client, store: memoryStore(), beforeSend, onPaused, now: sandbox.clock.now });
 	for (const [id, { phoneNumber: to }] of Object.entries({ anna, ben }))
 		await outbox.enqueue({ id, agencyId: agency.id, to, body: id });
 	await outbox.runOnce();
 	expect([(await outbox.status("anna"))?.state, (await outbox.status("ben"))?.state]).toEqual(["waiting", "held"]);
 	expect(asked).toBeGreaterThan(1);
 	expect(asked).toBeLessThan(200);
+	expect(told).toContainEqual(["fault", "anna"]);
+});
+
+test("sixty texts of a contact that a check puts off one after the other are no fault", async () => {
+	const waitUntil = new Date("2026-01-06T09:00:00Z");
+	const world = createWorld({ beforeSend: (_, { now: at }) => (at < waitUntil ? { waitUntil } : "send") });
+	for (let count = 0; count < 60; count++) await add(world, `note ${count}`);
+	await world.pass({ minutes: 5 });
+	expect(world.store.all().filter(({ readyAt }) => readyAt === waitUntil.getTime()).length).toBe(60);
+	expect(world.pauses).toEqual([]);
 });
 
 test("two rules that ask for each other's fact again and again keep no worker busy for ever", async () => {
@@ -94,11 +108,14 @@ test("two rules that ask for each other's fact again and again keep no worker bu
 		if (body === "Fails") throw new Error("a check that fails");
 		return false;
 	};
-	const outbox = createOutbox({ client, store: memoryStore(), optOut, now: sandbox.clock.now });
+	const told: unknown[] = [];
+	const onPaused = ({ reason, id }: Pause) => told.push([reason, id]);
+	const outbox = createOutbox({ client, store: memoryStore(), optOut, onPaused, now: sandbox.clock.now });
 	for (const [id, { phoneNumber: to }] of Object.entries({ anna, ben }))
 		await outbox.enqueue({ id, agencyId: agency.id, to, body: id });
 	await outbox.runOnce();
 	expect([(await outbox.status("anna"))?.state, (await outbox.status("ben"))?.state]).toEqual(["waiting", "held"]);
+	expect(told).toEqual([["fault", "anna"]]);
 });
 
 describe.each<[what: string, table: readonly Rule[], files: readonly string[]]>([

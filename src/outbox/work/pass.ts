@@ -22,6 +22,7 @@ import { situationOf } from "./ask.ts";
 import type { QueueContext } from "./context.ts";
 import { find } from "./facts.ts";
 import { reportHook } from "./hook-failure.ts";
+import type { Pauses } from "./pauses.ts";
 import { request } from "./send.ts";
 import { write } from "./write.ts";
 
@@ -104,8 +105,15 @@ export async function pass(
 		return request(context, text, grounds, signal, mayBegin);
 	}
 	// Two rules ask for each other's fact again and again. The contact's other texts must not wait for them.
-	await write(context, text, { nextAt: now() + restMs });
+	const nextAt = now() + restMs;
+	reportFault(context.pauses, text, nextAt);
+	await write(context, text, { nextAt });
 	return false;
+}
+
+/** Tells of a text with which the outbox goes round in circles. */
+export function reportFault(pauses: Pauses, { id, agencyId }: OutboxText, until: number): void {
+	pauses.report(id, { reason: "fault", agencyId, retryAt: new Date(until) });
 }
 
 /**

@@ -17,6 +17,7 @@ import { type Access, isExplained } from "./access.ts";
  * - `hook_failed`: `beforeSend` or `onReply` threw, took longer than 5 seconds, or returned something else than a verdict
  * - `database`: the store failed, or the Redis of {@link bullmqEngine}
  * - `suspended`: a person called `suspend`
+ * - `fault`: the outbox goes round in circles with a text, which is a fault of this package. Please report it
  */
 export type PauseReason =
 	| "key"
@@ -30,7 +31,8 @@ export type PauseReason =
 	| "language_unavailable"
 	| "hook_failed"
 	| "database"
-	| "suspended";
+	| "suspended"
+	| "fault";
 
 /** Why texts wait although they could be sent, for example an outage. The outbox resumes by itself, and no text is lost. */
 export interface Pause {

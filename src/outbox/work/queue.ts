@@ -8,7 +8,7 @@ import { bandOf, type Lease, type NextDue } from "../store.ts";
 import { withHeirs } from "../supersede.ts";
 import type { OpenText, OutboxText, Recipient } from "../text.ts";
 import type { QueueContext } from "./context.ts";
-import { pass } from "./pass.ts";
+import { pass, reportFault } from "./pass.ts";
 import { follow } from "./read.ts";
 import { nextWhileSuspended } from "./suspended.ts";
 import { turnOf } from "./turn.ts";
@@ -16,6 +16,7 @@ import { endEarlierMoves, endSuperseded, endUnsent, write } from "./write.ts";
 
 /** After so many steps in which no text came into another state, a rule is wrong. The others must not wait for that queue. */
 const mostIdle = 50;
+const mostOfOne = 5;
 const idleMs = 60_000;
 
 /** When a queue is due next, and what it waits for. Undefined if nothing is left in it. */
@@ -29,10 +30,11 @@ export async function workQueue(
 ): Promise<{ next: Next; isChanged: boolean }> {
 	const { store, now } = shared.options;
 	let isChanged = false;
-	const steps = { idle: 0 };
+	const steps = { idle: 0, of: new Map<string, number>() };
 	const onChange = (text: OutboxText): Promise<void> => {
 		isChanged = true;
 		steps.idle = 0;
+		steps.of.clear();
 		return shared.onChange(text);
 	};
 	const contact = createContact(store, shared.optOuts, lease, now);
@@ -43,7 +45,7 @@ export async function workQueue(
 
 async function workTexts(
 	context: QueueContext,
-	steps: { idle: number },
+	steps: { idle: number; of: Map<string, number> },
 	signal: AbortSignal | undefined,
 ): Promise<Next> {
 	const { lease } = context;
@@ -58,7 +60,12 @@ async function workTexts(
 	/** When the queue is due next, once nothing in it is due now. */
 	let rest: { next: Next } | undefined;
 	while (!signal?.aborted) {
-		if (steps.idle++ > mostIdle) return { at: now() + idleMs, band: lease.band };
+		if (steps.idle++ > mostIdle) {
+			const at = now() + idleMs;
+			// Many texts may have been put off, each once.
+			if (last && (steps.of.get(last.id) ?? 0) > mostOfOne) reportFault(context.pauses, last, at);
+			return { at, band: lease.band };
+		}
 		const found = await store.open(lease, lease.isSuspended ? Number.MAX_SAFE_INTEGER : 20, now());
 		const texts = lease.isSuspended ? found : await withHeirs(store, found);
 		const isMove = texts.some((text) => text.progress.given?.supersedes !== undefined);
@@ -81,6 +88,7 @@ async function workTexts(
 		}
 		const begun = { previousId: last?.id, known: turn.known };
 		last = head;
+		steps.of.set(head.id, (steps.of.get(head.id) ?? 0) + 1);
 		due = undefined;
 		await endSuperseded(context, head);
 		const step = { ...context, keyScope: {} };
