@@ -1,7 +1,7 @@
 /*
  * How the outbox is, at a glance: three small statements, whatever the size of the table.
  */
-import { allSends, type ListedState, type OutboxStore } from "./store.ts";
+import { allSends, isAlert, type ListedState, type OutboxStore } from "./store.ts";
 import { type Suspension, suspensionFrom } from "./suspension.ts";
 import { isAlive } from "./waits-for.ts";
 
@@ -72,6 +72,7 @@ export async function healthOf(store: OutboxStore, now: number, clockAheadMs?: n
 		store.paused(),
 		store.suspended(),
 	]);
+	const pauses = paused.filter(({ agencyId }) => !isAlert(agencyId));
 	return {
 		at: new Date(now),
 		clockAheadMs: clockAheadMs ?? null,
@@ -88,7 +89,7 @@ export async function healthOf(store: OutboxStore, now: number, clockAheadMs?: n
 		due: counts.due,
 		oldestDueAt: counts.oldestDueAt === null ? null : new Date(counts.oldestDueAt),
 		pauses: [
-			...paused.map(({ agencyId, cause, since, until }) => ({
+			...pauses.map(({ agencyId, cause, since, until }) => ({
 				agencyId: agencyId === "" || agencyId === allSends ? null : agencyId,
 				reason: cause,
 				since: new Date(since),

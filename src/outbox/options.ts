@@ -114,8 +114,10 @@ export interface OutboxOptions {
 	 */
 	onSettled?: ((status: OutboxStatus) => unknown) | undefined;
 	/**
-	 * Called once when something keeps many texts waiting, such as the key, an outage or a setting of an agency. The outbox
-	 * resumes by itself. Errors that it throws are ignored.
+	 * Called once for each fact that keeps texts waiting, such as the key, an outage or a setting of an agency, whatever the number of
+	 * agencies (`agencies`), workers and processes that meet it. What was told is stored, so a cron job that starts a new process each
+	 * minute tells once too. It is called again when the fact comes back after it had passed, when ten times as many agencies meet it,
+	 * and after six hours if it lasts. The outbox resumes by itself. Errors that it throws are ignored.
 	 */
 	onPaused?: ((pause: Pause) => unknown) | undefined;
 	/** Country in which `enqueue` reads a number without `+` or `00`, in place of the client's. @default that of the client */

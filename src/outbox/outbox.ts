@@ -40,6 +40,7 @@ import {
 import { changed, isUnfinished, type NewText, type OutboxText, type Recipient, storableId } from "./text.ts";
 import { synchronousIn, type Transaction } from "./transaction.ts";
 import { createAccess } from "./work/access.ts";
+import { createAlerts } from "./work/alerts.ts";
 import { createGateway } from "./work/gateway.ts";
 import { throughOutages } from "./work/outage.ts";
 import { createPauses, type Pause } from "./work/pauses.ts";
@@ -295,7 +296,8 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	const { client, store, engine, onSettled, onPaused, clock, now } = options;
 	const tell = (pause: Pause) => void ignoringErrors(() => onPaused?.(pause));
 	const access = createAccess(client, store, now);
-	const pauses = createPauses(tell, now, store, access);
+	const alerts = createAlerts(tell, now, store);
+	const pauses = createPauses({ alerts, tell }, now, store, access);
 	const leaseMs = Math.min(longestLeaseMs, Math.max(shortestLeaseMs, Math.floor(options.settleMs / 2)));
 	const optOuts = createOptOutReader(options.optOut);
 	const quiet = createQuietClock(options.quietHours, now);
@@ -303,7 +305,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	const context = {
 		options,
 		pauses,
-		gateway: createGateway(client, pauses, now),
+		gateway: createGateway(access, pauses, now),
 		settings: createSettingsCache(client, now),
 		summaries,
 		optOuts,
@@ -313,9 +315,9 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	};
 	const { concurrency } = options;
 	const step = (lease: Lease, signal?: AbortSignal) => workQueue(context, lease, signal);
-	const suspended = createSuspensionReports(tell, now);
+	const suspended = createSuspensionReports(alerts, now);
 	const awaken = createAlarm(store, quiet, now);
-	const loop = createLoop({ store, step, clock, concurrency, leaseMs, awaken, suspended }, pauses);
+	const loop = createLoop({ store, step, clock, concurrency, leaseMs, awaken, suspended, alerts }, pauses);
 	const operator = createOperator(store, clock, { agencyOf: (id) => client.agency(id).id, onChange: settled, options });
 	/** Tells a sandbox of a text, if the client has its connection. */
 	const show = observerOf(client)?.outbox(store, operator.status);
@@ -323,7 +325,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	async function settled(text: OutboxText): Promise<void> {
 		show?.(text.id);
 		if (isUnfinished(text.state)) return;
-		pauses.cleared(text.id);
+		await pauses.cleared(text.id);
 		const status = await statusOf(text);
 		// Called in the order of the states, and not waited for, because a slow callback holds up no text.
 		void ignoringErrors(() => onSettled?.(status));

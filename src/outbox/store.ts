@@ -134,7 +134,7 @@ export interface OutboxStore extends DatabaseStore {
 	release: (lease: Lease, next?: NextDue) => Promise<void>;
 	/** Finds the agencies that have texts, or had some. */
 	agencies: () => Promise<string[]>;
-	/** Finds the pauses; that of everybody has an empty `agencyId`, and that of everybody's sends `*`. */
+	/** Finds the pauses; that of everybody has an empty `agencyId`, and that of everybody's sends `*`. And finds the alerts. */
 	paused: () => Promise<StoredPause[]>;
 	/**
 	 * Pauses an agency, or everybody. Of two pauses the longer one counts, and the earlier `since`. Under `*` only what is
@@ -308,6 +308,15 @@ export interface Lease extends Recipient {
 
 /** In place of an agency: the sends of everybody, while everything can still be read. */
 export const allSends = "*";
+
+/**
+ * In place of an agency: what people were told of, which pauses nothing. `until` is when it is tried next, `since` when they were told,
+ * and `failures` the number of agencies that met it by then.
+ */
+export const alertName = (name: string): string => `!${name}`;
+
+/** Whether it is such a name. */
+export const isAlert = (agencyId: string): boolean => agencyId.startsWith("!");
 
 /** Why the texts of an agency wait, for every worker and after a restart. */
 export interface StoredPause {

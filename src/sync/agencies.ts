@@ -57,8 +57,9 @@ export interface WatchAgenciesOptions<Tx = unknown> extends Omit<ChangesOptions,
 	onPoll?: ((poll: AgencyPoll) => unknown) | undefined;
 	/**
 	 * Gets each fact once, with the agency that met it first, or undefined for an error of `me.get`: an outage that every agency
-	 * meets at each poll is one fact, and a 403 is one for each agency. It comes again after it had passed. None of them ends the
-	 * loop. An error of `load`, `save`, `lease` or `skip` comes as a `PartnerConfigurationError` that names it, and has the code of
+	 * meets at each poll is one fact, and so is a 403 that all of them meet because the key lacks a scope. Only the 403 of an agency
+	 * that is no longer linked is a fact of its own. A 403 comes after the next answer of `me.get`. A fact comes again after it had
+	 * passed. None of them ends the loop. An error of `load`, `save`, `lease` or `skip` comes as a `PartnerConfigurationError` that names it, and has the code of
 	 * what was thrown in its `cause`. May be async. An error that it throws ends the loop.
 	 */
 	onError?: ((error: PartnerError, agencyId: string | undefined) => unknown) | undefined;

@@ -9,8 +9,8 @@ export interface Discovery<Tx> extends Fleet<Tx> {
 	discoverMs: number;
 	/** Whether this process follows the agency. */
 	isOurs: (agencyId: string) => boolean;
-	/** `me.get` has answered. */
-	onListed: () => void;
+	/** `me.get` has answered, or failed. Until then it is not known whether an agency that refuses is linked. */
+	onListed: (isAnswer: boolean) => void;
 }
 
 /** The loop ends after nothing but 401s of `me.get` for so long. */
@@ -72,7 +72,7 @@ export async function followLinked<Tx>(
 			// A process that is killed before it came to all of them begins with others next time.
 			for (const agencyId of shuffled(linked)) if (!loops.has(agencyId)) start(agencyId);
 			budget.agencies = loops.size;
-			fleet.onListed();
+			fleet.onListed(true);
 			failures = 0;
 			unauthorizedSince = undefined;
 			return discoverMs;
@@ -84,6 +84,7 @@ export async function followLinked<Tx>(
 			unauthorizedSince = _tag === "PartnerUnauthorized" ? (unauthorizedSince ?? performance.now()) : undefined;
 			if (performance.now() - (unauthorizedSince ?? Number.POSITIVE_INFINITY) >= longestUnauthorizedMs) throw error;
 			fleet.onError(error);
+			fleet.onListed(false);
 			const askedMs = Math.min(retryAfterMs, longestRetryAfterMs);
 			return Math.max(Math.min(discoverMs, minMs * 2 ** failures++), askedMs);
 		}

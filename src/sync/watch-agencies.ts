@@ -1,4 +1,4 @@
-import type { Client } from "messaging-conversations";
+import type { Client, PartnerError } from "messaging-conversations";
 import { onAbort } from "../shared/signals.ts";
 import { callable, fieldsOf, optional, rule, whole } from "../shared/validation.ts";
 import type { AgencyChange, WatchAgenciesOptions } from "./agencies.ts";
@@ -83,6 +83,8 @@ export function watchAgencies<Tx = unknown>(client: Client, options: WatchAgenci
 			}
 		};
 		const alerts = createAlerts((agencyId) => agencyId === undefined || loops.has(agencyId));
+		/** Refusals of agencies. They are told of once `me.get` has said whether the agency is linked. */
+		const refusals = new Map<string, PartnerError>();
 		const own = new AbortController();
 		const removeListener = onAbort(stop, () => {
 			own.abort();
@@ -104,9 +106,19 @@ export function watchAgencies<Tx = unknown>(client: Client, options: WatchAgenci
 					void tell(() => onPoll(poll));
 				},
 				onError(error, agencyId) {
-					if (alerts.isNew(error, agencyId)) void tell(() => onError(error, agencyId));
+					if (error._tag === "PartnerForbidden" && agencyId !== undefined) {
+						alerts.met(error, agencyId);
+						refusals.set(agencyId, error);
+					} else if (alerts.isNew(error, agencyId)) void tell(() => onError(error, agencyId));
 				},
-				onListed: () => alerts.polled(),
+				onListed(isAnswer) {
+					if (isAnswer) alerts.polled();
+					const all = [...refusals];
+					refusals.clear();
+					// What linked agencies meet has one cause, such as a key without a scope.
+					for (const [agencyId, error] of all)
+						if (alerts.isNew(error, agencyId, !loops.has(agencyId))) void tell(() => onError(error, agencyId));
+				},
 			},
 			loops,
 			own.signal,

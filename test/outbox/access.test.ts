@@ -29,8 +29,9 @@ function createWorld() {
 		client,
 		store,
 		now: sandbox.clock.now,
-		onPaused: ({ reason, agencyId }) => {
-			told.push(agencyId === undefined ? reason : `${reason} ${agencyId}`);
+		onPaused: ({ reason, agencyId, agencies: met }) => {
+			const whose = agencyId ?? (met === undefined ? undefined : `${met} agencies`);
+			told.push(whose === undefined ? reason : `${reason} ${whose}`);
 		},
 	});
 	const enqueue = (round: string) =>
@@ -184,13 +185,13 @@ describe("one cause is one report and at most one question a minute", () => {
 		expect(told.sort()).toEqual(["forbidden", `forbidden ${agencies[0]?.id}`]);
 	});
 
-	test("while me.get cannot be had, one agency is reported, and each waits for itself", async () => {
+	test("while me.get cannot be had, the number of agencies is reported once, and each waits for itself", async () => {
 		const { sandbox, key, world, told, enqueue, pass, sent } = createWorld();
 		world.isMeAway = true;
 		sandbox.keys.setScopes(key, ["conversations:read"]);
 		await enqueue("first");
 		await pass(5);
-		expect(told).toHaveLength(1);
+		expect(told).toEqual([`forbidden ${count} agencies`]);
 		world.isMeAway = false;
 		await pass(3);
 		expect(told.filter((each) => each === "forbidden")).toHaveLength(1);

@@ -162,7 +162,8 @@ describe("a firewall that refuses", () => {
 		const { outbox, enqueue, minutes, pauses, people, end, refusals } = createBehind(() => true);
 		for (const at of people.keys()) await enqueue(at);
 		await minutes(12 * 60);
-		expect(pauses).toMatchObject([{ reason: "gateway" }]);
+		// And again after six hours.
+		expect(pauses).toMatchObject([{ reason: "gateway" }, { reason: "gateway" }]);
 		for (const at of people.keys()) expect(await outbox.status(`${at}`)).toMatchObject({ state: "waiting" });
 		// Pauses of up to a quarter of an hour, in which the four texts under way and one question are refused.
 		expect(refusals()).toBeLessThan(5 * 70);

@@ -30,17 +30,24 @@ const thrown: [what: string, error: unknown, code: string | undefined][] = [
 	["nothing", undefined, undefined],
 ];
 
-/** Follows three agencies, and counts polls and alerts. */
-function follow() {
+/** Follows some agencies, and counts polls and alerts. */
+function follow({
+	agencies = 3,
+	fetch,
+}: {
+	agencies?: number;
+	fetch?: (real: typeof globalThis.fetch) => typeof globalThis.fetch;
+} = {}) {
 	const sandbox = createSandbox();
-	for (const name of ["Second", "Third"]) sandbox.link({ name });
+	for (let at = 1; at < agencies; at++) sandbox.link({ name: `Agency ${at}` });
 	for (const agency of sandbox.agencies()) agency.contact("+447700900101").writes("Hello?");
 	let failing: ((agencyId: string) => unknown) | undefined;
 	const stored = new Map<string, string>();
 	const alerts: unknown[] = [];
 	const seen = { polls: 0, failed: 0 };
 	const stop = new AbortController();
-	const client = createClient({ ...sandbox.connection, retry: false });
+	const own = fetch && { fetch: fetch(sandbox.fetch) };
+	const client = createClient({ ...sandbox.connection, ...own, retry: false });
 	const load = async (agencyId: string) => {
 		const error = failing?.(agencyId);
 		if (error) throw Array.isArray(error) ? error[0] : error;
@@ -135,6 +142,69 @@ test("an outage of the service is one alert for me.get, and one for all agencies
 	sandbox.faults.add({ effect: { status: 503 }, times: 1_000_000 });
 	await pass(10 * minute);
 	expect(alerts).toHaveLength(4);
+	await end();
+});
+
+test("a key without conversations:read is one alert for 30 agencies, and one more when it has passed and comes back", async () => {
+	const { sandbox, alerts, seen, pass, end } = follow({ agencies: 30 });
+	const key = sandbox.integration.apiKey;
+	for (const count of [1, 2]) {
+		sandbox.keys.setScopes(key, ["messages:write"]);
+		await pass(20 * minute);
+		expect(alerts).toHaveLength(count);
+		sandbox.keys.setScopes(key, ["conversations:read", "messages:write"]);
+		await pass(30 * minute);
+	}
+	expect(seen.failed).toBeGreaterThan(60);
+	expect(alerts).toMatchObject([{ _tag: "PartnerForbidden" }, { _tag: "PartnerForbidden" }]);
+	await end();
+});
+
+test("a feed that starts with a key without conversations:read gives one alert for 30 agencies", async () => {
+	const world = follow({ agencies: 30 });
+	world.sandbox.keys.setScopes(world.sandbox.integration.apiKey, ["messages:write"]);
+	await world.pass(20 * minute);
+	expect(world.alerts).toMatchObject([{ _tag: "PartnerForbidden" }]);
+	await world.end();
+});
+
+test("agencies whose link has ended are told of apart, and the key's lost scope is one alert for the others", async () => {
+	const { sandbox, alerts, pass, end } = follow({ agencies: 30 });
+	await pass(2 * minute);
+	const [first, second] = sandbox.agencies();
+	first?.unlink();
+	second?.unlink();
+	await pass(10 * minute);
+	sandbox.keys.setScopes(sandbox.integration.apiKey, ["messages:write"]);
+	await pass(20 * minute);
+	const met = alerts.map((alert) => Object(alert).agencyId);
+	// me.get may have said first that they are gone. Then no poll was refused.
+	expect(met.filter((id) => id !== first?.id && id !== second?.id)).toHaveLength(1);
+	expect(new Set(met).size).toBe(met.length);
+	await end();
+});
+
+test.each([
+	[
+		"a list without its conversations",
+		() => Response.json({ nextCursor: null, pageSize: 50 }),
+		"PartnerUnexpectedResponse",
+	],
+	["a 400", () => Response.json({ _tag: "PartnerBadRequest", message: "No." }, { status: 400 }), "PartnerBadRequest"],
+	[
+		"a 404",
+		() => Response.json({ _tag: "PartnerNotFound", message: "No." }, { status: 404 }),
+		"PartnerUnexpectedResponse",
+	],
+	["a page with a 403", () => new Response("<h1>No</h1>", { status: 403 }), "PartnerGatewayError"],
+] as const)("%s that answers each list is one alert for 30 agencies", async (_, answer, tag) => {
+	const { alerts, seen, pass, end } = follow({
+		agencies: 30,
+		fetch: (real) => async (url, init) => (String(url).includes("/conversations?") ? answer() : real(url, init)),
+	});
+	await pass(20 * minute);
+	expect(seen.failed).toBeGreaterThan(60);
+	expect(alerts).toMatchObject([{ _tag: tag }]);
 	await end();
 });
 

@@ -2,8 +2,8 @@
  * What a 403 means. It is the same for a key without a scope, a key of another integration, an integration that is gone, and an
  * agency that is not linked, and only `me.get` tells them apart.
  */
-import type { Client } from "messaging-conversations";
-import type { OutboxStore } from "../store.ts";
+import type { Client, PartnerError } from "messaging-conversations";
+import { isAlert, type OutboxStore } from "../store.ts";
 import { failureOf } from "./failure.ts";
 
 /**
@@ -22,17 +22,22 @@ export function isExplained(refused: Refused): boolean {
 	return refused === "sends" || refused === "everybody" || refused === "agency";
 }
 
-/** What the key may do, as `me.get` says. It is asked only after a refusal, and at most once a minute for all agencies. */
+/** What `me.get` says. It is asked only after a refusal, and at most once a minute, whoever refused whom. */
 export interface Access {
 	/** Whom a refusal of an agency's call concerns. */
 	refused: (operation: "read" | "send", agencyId: string) => Promise<Refused>;
 	/** Whether the key may send, as far as is known. */
 	maySend: () => Promise<boolean>;
+	/** The error of `me.get`, if it fails, and whether it was asked before. */
+	failure: () => Promise<{ failed: PartnerError | undefined; isStale: boolean }>;
 	/** When `me.get` is asked again, in milliseconds. */
 	askedAgainAt: () => number;
 }
 
 interface Known {
+	error?: PartnerError;
+	/** Whether the service has answered. */
+	isAnswer: boolean;
 	scopes: readonly string[];
 	linked: ReadonlySet<string>;
 	/** Whether some agency of this outbox is linked. */
@@ -43,28 +48,29 @@ const askAgainMs = 60_000;
 const askingMs = 30_000;
 
 export function createAccess(client: Client, store: Pick<OutboxStore, "agencies">, now: () => number): Access {
-	let asking: Promise<Known | undefined> | undefined;
+	let asking: Promise<Known> | undefined;
 	let askedAt = Number.NEGATIVE_INFINITY;
 	let isAnswered = false;
-	const nobody: Known = { scopes: [], linked: new Set(), isOurs: false };
+	const nobody = { scopes: [], linked: new Set<string>(), isOurs: false };
 
-	async function ask(): Promise<Known | undefined> {
+	async function ask(): Promise<Known> {
 		try {
 			const { agencies, scopes } = await client.me.get({ retry: false, deadline: askingMs });
 			const linked = new Set(agencies.map(({ id }) => id));
-			const own = await store.agencies();
+			const own = (await store.agencies()).filter((id) => !isAlert(id));
 			// A single one that is not linked says nothing of the key.
-			return { scopes, linked, isOurs: own.length < 2 || own.some((id) => linked.has(id)) };
+			return { isAnswer: true, scopes, linked, isOurs: own.length < 2 || own.some((id) => linked.has(id)) };
 		} catch (thrown) {
-			const { _tag } = failureOf(thrown, "me.get");
-			return _tag === "PartnerNotFound" || _tag === "PartnerForbidden" ? nobody : undefined;
+			const error = failureOf(thrown, "me.get");
+			const isAnswer = error._tag === "PartnerNotFound" || error._tag === "PartnerForbidden";
+			return { ...nobody, error, isAnswer };
 		}
 	}
 
 	const isDue = (): boolean => !asking || Math.abs(now() - askedAt) >= askAgainMs;
 
 	/** All that meet a refusal at the same time share one answer. */
-	function known(): Promise<Known | undefined> {
+	function known(): Promise<Known> {
 		if (asking && !isDue()) return asking;
 		askedAt = now();
 		isAnswered = false;
@@ -78,13 +84,17 @@ export function createAccess(client: Client, store: Pick<OutboxStore, "agencies"
 		async refused(operation, agencyId) {
 			const isStale = isAnswered && !isDue();
 			const found = await known();
-			if (!found) return "unanswered";
+			if (!found.isAnswer) return "unanswered";
 			if (!found.isOurs || !found.scopes.includes("conversations:read")) return "everybody";
 			if (operation === "send" && !found.scopes.includes("messages:write")) return "sends";
 			if (agencyId !== "" && !found.linked.has(agencyId)) return "agency";
 			return isStale ? "stale" : "unexplained";
 		},
-		maySend: async () => (await known())?.scopes.includes("messages:write") ?? false,
+		maySend: async () => (await known()).scopes.includes("messages:write"),
+		async failure() {
+			const isStale = isAnswered && !isDue();
+			return { failed: (await known()).error, isStale };
+		},
 		askedAgainAt: () => askedAt + askAgainMs,
 	};
 }

@@ -2,9 +2,9 @@
  * A firewall, a proxy or a load balancer refused a request in place of the service. One that dislikes the words of a text must
  * not stop the others, and one that lets nothing through must not end every text.
  */
-import type { Client, PartnerError } from "messaging-conversations";
+import type { PartnerError } from "messaging-conversations";
 import type { OutboxText } from "../text.ts";
-import { failureOf } from "./failure.ts";
+import type { Access } from "./access.ts";
 import type { Pauses } from "./pauses.ts";
 
 /** What a refusal by something in front of the service means for a text. */
@@ -26,8 +26,6 @@ export interface Gateway {
 /** A gateway says with these that it got no answer, or that it was busy. They say nothing about the request. */
 const passing = new Set([404, 408, 410, 421, 425, 429, 499]);
 
-const askingMs = 30_000;
-
 /**
  * Whether something in front of the service refused the request itself. With `errorBodies: "any"` its 401 or 403 of a send has
  * the class of the service's. It is `unknown` all the same, which the service's own never is.
@@ -38,35 +36,22 @@ export function isRefusedByGateway({ _tag, status = 0, outcome }: PartnerError):
 	);
 }
 
-export function createGateway(client: Client, pauses: Pauses, now: () => number): Gateway {
-	let asking: Promise<PartnerError | undefined> | undefined;
+export function createGateway(access: Access, pauses: Pauses, now: () => number): Gateway {
 	/** The last sends that succeeded, of two texts, because a text that was held proves nothing about itself. */
 	let sends: { id: string; at: number }[] = [];
-
-	/** Asks once for all texts that meet the refusal at the same time. */
-	function ask(): Promise<PartnerError | undefined> {
-		asking ??= client.me
-			.get({ retry: false, deadline: askingMs })
-			.then(
-				() => undefined,
-				(thrown: unknown) => failureOf(thrown, "me.get"),
-			)
-			.finally(() => {
-				asking = undefined;
-			});
-		return asking;
-	}
 
 	return {
 		async refused(error, text, waitMs) {
 			// The last one is the request that was refused.
 			const previous = text.progress.requests.at(-2)?.at;
 			const isSend = error.operation === "messages.send";
-			const failed = await ask();
+			const { failed, isStale } = await access.failure();
 			const others = sends.filter(({ id }) => id !== text.id);
 			const isBlocked = isSend && !failed && previous !== undefined && others.some(({ at }) => at > previous);
 			const isAll = failed !== undefined || (isSend && !isBlocked);
-			const until = await (isAll ? pauses.holdAll("gateway", failed ?? error) : pauses.met(error, text, waitMs));
+			const until = await (isAll
+				? pauses.holdAll("gateway", failed ?? error)
+				: pauses.met(error, text, waitMs, { isUnclear: isStale }));
 			return { nextAt: Math.max(until, now() + waitMs), isBlocked };
 		},
 		sent: ({ id }) => {

@@ -10,8 +10,13 @@ export function hookFailure(error: unknown): PartnerConfigurationError {
 }
 
 /** Tells of a hook that fails, which keeps a text back. */
-export function reportHook(pauses: Pauses, text: OutboxText, error: PartnerConfigurationError, until: number): void {
+export async function reportHook(
+	pauses: Pauses,
+	text: OutboxText,
+	error: PartnerConfigurationError,
+	until: number,
+): Promise<void> {
 	const pause = { reason: "hook_failed", error, agencyId: text.agencyId, retryAt: new Date(until) } as const;
 	const threw = thrownBy(error);
-	pauses.report(text.id, threw ? Object.defineProperty(pause, "cause", { value: threw.cause }) : pause);
+	await pauses.report(text.id, threw ? Object.defineProperty(pause, "cause", { value: threw.cause }) : pause);
 }

@@ -196,11 +196,11 @@ async function told(
 	const { agencyId } = text;
 	const reason = change?.reason;
 	const { failed } = situation;
-	if (reason === "before_send_failed" && failed) reportHook(pauses, text, failed.error, until);
+	if (reason === "before_send_failed" && failed) await reportHook(pauses, text, failed.error, until);
 	if (because === "consent_unavailable") return pauses.holdConsent(agencyId);
 	if (because !== "language_required" && because !== "language_unavailable") return until;
 	await pauses.passed(text, "settings");
-	pauses.report(text.id, { reason: because, agencyId, retryAt: new Date(until) });
+	await pauses.report(text.id, { reason: because, agencyId, retryAt: new Date(until) });
 	return until;
 }
 
@@ -208,7 +208,7 @@ async function told(
 async function noteSend({ pauses }: QueueContext, situation: Situation): Promise<void> {
 	const { text } = situation;
 	if (situation.known.settings && !isOpen(situation)) await pauses.passed(text, "settings");
-	pauses.cleared(text.id);
+	await pauses.cleared(text.id);
 }
 
 /** The change of a text that may not go before the held one yet: it waits as long as that one, unless something changes. */

@@ -3,6 +3,7 @@ import { allSends, type OutboxStore, type StoredPause } from "../store.ts";
 import type { Suspension } from "../suspension.ts";
 import type { Recipient } from "../text.ts";
 import { type Access, isExplained } from "./access.ts";
+import { type Alerts, keyOf } from "./alerts.ts";
 
 /**
  * Why texts are not sent for the moment.
@@ -49,6 +50,8 @@ export interface Pause {
 	cause?: unknown;
 	/** The agency, when it concerns one alone. */
 	agencyId?: string;
+	/** How many agencies have met it so far, if they are several and it may not concern everybody. */
+	agencies?: number;
 	/** The text, when it concerns one alone. */
 	id?: string;
 	/** What a person said when they suspended the agency, or everybody, if that is the reason. */
@@ -62,29 +65,34 @@ export interface Pause {
 
 /** The pauses of now. What concerns an agency or everybody is in the store, so that all workers obey it, even after a restart. */
 export interface Pauses {
-	/** Notes an error of a text that would wait for `waitMs`. Returns the time before which the text is not tried. */
-	met: (error: PartnerError, text: Recipient & { id?: string }, waitMs: number) => Promise<number>;
+	/**
+	 * Notes an error of a text that would wait for `waitMs`. Returns the time before which the text is not tried. What is unclear is not
+	 * told yet: it will soon be known whom it concerns.
+	 */
+	met: (
+		error: PartnerError,
+		text: Recipient & { id?: string },
+		waitMs: number,
+		options?: { isUnclear?: boolean },
+	) => Promise<number>;
 	/** Pauses all texts of the client because something in front of the service refuses them. Returns the time of the next try. */
 	holdAll: (reason: PauseReason, error: PartnerError) => Promise<number>;
 	/** Reports that an agency cannot ask for consent. Returns the time until which texts that need it wait; other texts are sent. */
-	holdConsent: (agencyId: string) => number;
-	/**
-	 * Reports what keeps a text waiting: a setting of its agency once, and a hook that fails for the first text, the tenth, the hundredth
-	 * and so on, until all of them are cleared.
-	 */
-	report: (id: string, pause: Omit<Pause, "id">) => void;
+	holdConsent: (agencyId: string) => Promise<number>;
+	/** Reports what keeps a text waiting: a hook that fails, or a setting of its agency. */
+	report: (id: string, pause: Omit<Pause, "id">) => Promise<void>;
 	/** Notes a call that succeeded. A read ends no pause of sends, and a send none of reads. */
 	passed: (recipient: Recipient, operation: "read" | "send" | "settings") => Promise<void>;
 	/** Reports that the database or Redis is away. */
 	outage: (databaseError: Error, retryAt: number) => void;
 	/** Notes that a text does not wait any more. */
-	cleared: (id: string) => void;
+	cleared: (id: string) => Promise<void>;
 	/** Returns the time until which an agency's texts wait, as far as this process knows. */
 	pausedUntil: (agencyId: string) => number;
 	/** Whether the refusal that made a pause holds still, as `me.get` says. Then the pause goes on, and nothing is tried. */
 	isForbidden: (pause: StoredPause) => Promise<boolean>;
 	/** Takes in that a pause is over. */
-	allowed: (agencyId: string) => void;
+	allowed: (agencyId: string) => Promise<void>;
 	/** Takes in a pause whose end in the store is over, for one queue to try. Whatever this process knows of other pauses is older. */
 	resumed: (pause: StoredPause) => void;
 	/** Takes in that the store knew no pause of these agencies, nor of everybody, when it was asked, by `performance.now()`. */
@@ -97,10 +105,6 @@ interface Scope {
 	until: number;
 	/** Pauses in a row. */
 	times: number;
-	/** What was reported. */
-	reported: Set<string>;
-	/** The contacts whose last call failed, each with its time. */
-	failing: Map<string, number>;
 	/** Whether it is in the store. */
 	isStored: boolean;
 	/** Since when it is, by `performance.now()`. */
@@ -116,27 +120,17 @@ const hourMs = 3_600_000;
 const pausing = ["read", "send", "key", "gateway"] as const;
 type Operation = (typeof pausing)[number] | "settings";
 
-/** @param tell is called once for each kind of pause, and again only when it came back after it had passed */
 export function createPauses(
-	tell: (pause: Pause) => void,
+	{ alerts, tell }: { alerts: Alerts; tell: (pause: Pause) => void },
 	now: () => number,
 	store: Pick<OutboxStore, "pause" | "resume">,
 	access: Access,
 ): Pauses {
 	const scopes = new Map<string, Scope>();
-	/** The texts that a hook or a setting keeps back, by the fact, and how many of them are reported next. */
-	const kept = new Map<string, { ids: Set<string>; next: number }>();
 	/** Without an agency the scope is every text of the client. */
 	const nameOf = (operation: Operation, agencyId = ""): string => `${operation} ${agencyId}`;
 	const scopeOf = (name: string): Scope => {
-		const scope = scopes.get(name) ?? {
-			until: 0,
-			times: 0,
-			reported: new Set<string>(),
-			failing: new Map(),
-			isStored: false,
-			storedAt: 0,
-		};
+		const scope = scopes.get(name) ?? { until: 0, times: 0, isStored: false, storedAt: 0 };
 		scopes.set(name, scope);
 		return scope;
 	};
@@ -152,12 +146,9 @@ export function createPauses(
 		await store.pause({ agencyId, until, failures, reason: operation, cause, since: now() });
 		scope.storedAt = performance.now();
 	};
-	/** Whether a refusal was reported since `me.get` last answered. */
-	let isUnansweredTold = false;
 	/**
-	 * Pauses whatever a 403 concerns, and reports each fact once. Returns the time of the next try. While it is not known whom it
-	 * concerns, each agency waits for itself. It is not reported within the minute in which that will be known, and for one agency if
-	 * `me.get` fails.
+	 * Pauses whatever a 403 concerns. Returns the time of the next try. While it is not known whom it concerns, each agency waits for
+	 * itself. It is not reported within the minute in which that will be known.
 	 */
 	async function forbid(operation: "read" | "send", agencyId: string, error?: PartnerError): Promise<number> {
 		const refused = await access.refused(operation, agencyId);
@@ -165,18 +156,23 @@ export function createPauses(
 		const scope = scopeOf(nameOf(operation, whose));
 		pause(scope);
 		if (isExplained(refused)) scope.until = Math.max(now() + 1, access.askedAgainAt());
-		const isTold = refused === "stale" || (refused === "unanswered" && isUnansweredTold);
-		if (!scope.reported.has("forbidden") && !isTold) {
-			scope.reported.add("forbidden");
-			const concerned = whose === agencyId && agencyId !== "" ? { agencyId } : {};
-			tell({ reason: "forbidden", ...(error && { error }), ...concerned, retryAt: new Date(scope.until) });
-		}
-		if (refused !== "stale") isUnansweredTold = refused === "unanswered";
+		const concerned = whose === agencyId && agencyId !== "" ? { agencyId } : {};
+		await alerts.met({
+			name: `forbidden ${isExplained(refused) ? whose || "everybody" : "unexplained"}`,
+			call: operation,
+			key: keyOf(operation, agencyId),
+			agencyId,
+			pause: { reason: "forbidden", ...(error && { error }), ...concerned, retryAt: new Date(scope.until) },
+			counts: isExplained(refused) ? undefined : "agencies",
+			isCertain: isExplained(refused),
+			isShared: refused === "everybody" || refused === "sends",
+			isUnclear: refused === "stale",
+		});
 		await keep(nameOf(operation, whose), scope, "forbidden");
 		return scope.until;
 	}
 	return {
-		async met(error, { id, agencyId, to }, waitMs) {
+		async met(error, { id, agencyId, to }, waitMs, { isUnclear } = {}) {
 			const at = now();
 			if (error._tag === "PartnerConflict") return at + waitMs;
 			const { reason, extent } = concernedBy(error);
@@ -187,7 +183,6 @@ export function createPauses(
 			const isKey = reason === "key";
 			const name = nameOf(isKey ? "key" : operation, extent === "client" ? undefined : agencyId);
 			const scope = scopeOf(name);
-			scope.failing.set(`${agencyId} ${to}`, at);
 			let until = at + Math.min(error.retryAfterMs ?? 0, hourMs);
 			if (extent !== "text") {
 				pause(scope);
@@ -195,16 +190,20 @@ export function createPauses(
 				waitMs = Math.min(longestPauseMs, waitMs);
 			}
 			const retryAt = Math.max(until, at + waitMs);
-			if (!scope.reported.has(error._tag)) {
-				scope.reported.add(error._tag);
-				// Reads and sends that meet the same outage have one cause, until a call of the other kind succeeds.
-				if (extent === "client") scopeOf(nameOf(operation === "send" ? "read" : "send")).reported.add(error._tag);
-				const concerned = {
-					...(extent !== "client" && { agencyId }),
-					...(extent === "text" && id !== undefined && { id }),
-				};
-				tell({ reason, error, ...concerned, retryAt: new Date(extent === "text" ? retryAt : until) });
-			}
+			const call = isKey ? "key" : operation;
+			const isAll = extent === "client";
+			const whose = isAll ? {} : { agencyId, ...(id !== undefined && { id }) };
+			// Reads and sends that meet the same outage have one cause.
+			await alerts.met({
+				name: isAll ? reason : `${reason} ${error._tag}`,
+				call,
+				key: keyOf(call, agencyId, to),
+				agencyId,
+				pause: { reason, error, ...whose, retryAt: new Date(isAll ? until : retryAt) },
+				isShared: isAll,
+				isUnclear,
+				counts: isAll ? undefined : "agencies",
+			});
 			if (extent !== "text") await keep(name, scope, reason);
 			return retryAt;
 		},
@@ -213,54 +212,63 @@ export function createPauses(
 			const scope = scopeOf(name);
 			pause(scope, longestGatewayPauseMs);
 			scope.until = Math.max(scope.until, now() + Math.min(error.retryAfterMs ?? 0, hourMs));
-			if (!scope.reported.has(reason)) tell({ reason, error, retryAt: new Date(scope.until) });
-			scope.reported.add(reason);
+			const alert = { reason, error, retryAt: new Date(scope.until) };
+			await alerts.met({
+				name: reason,
+				call: "gateway",
+				key: keyOf("gateway", ""),
+				agencyId: "",
+				pause: alert,
+				isShared: true,
+			});
 			await keep(name, scope, reason);
 			return scope.until;
 		},
-		holdConsent(agencyId) {
+		async holdConsent(agencyId) {
 			const reason = "consent_unavailable";
 			const scope = scopeOf(nameOf("settings", agencyId));
 			pause(scope);
-			if (!scope.reported.has(reason)) tell({ reason, agencyId, retryAt: new Date(scope.until) });
-			scope.reported.add(reason);
+			await alerts.met({
+				name: `${reason} ${agencyId}`,
+				call: "settings",
+				key: keyOf("settings", agencyId),
+				agencyId,
+				pause: { reason, agencyId, retryAt: new Date(scope.until) },
+				isCertain: true,
+			});
 			return scope.until;
 		},
-		report(id, pause) {
-			const { reason, agencyId, error } = pause;
+		async report(id, pause) {
+			const { reason, agencyId = "", error } = pause;
 			const isHook = reason === "hook_failed";
-			const fact = `${reason} ${isHook ? error?.message : agencyId}`;
-			const texts = kept.get(fact) ?? { ids: new Set(), next: 1 };
-			kept.set(fact, texts);
-			texts.ids.add(id);
-			if (texts.ids.size < texts.next) return;
-			// A hook may fail for one contact alone. So that this hides no failure for all, it is told again when there are ten times as many.
-			texts.next = isHook ? texts.next * 10 : Number.POSITIVE_INFINITY;
-			tell(Object.assign(pause, { id }));
+			await alerts.met({
+				name: `${reason} ${isHook ? error?.field : agencyId}`,
+				call: "text",
+				key: keyOf("text", "", id),
+				agencyId,
+				pause: Object.assign(pause, { id }),
+				// A hook may fail for one contact alone. So that this hides no failure for all, it is told again for more texts.
+				counts: isHook ? "texts" : undefined,
+				isCertain: true,
+			});
 		},
 		outage: (databaseError, retryAt) => tell({ reason: "database", databaseError, retryAt: new Date(retryAt) }),
-		cleared(id) {
-			for (const [fact, { ids }] of kept) {
-				ids.delete(id);
-				if (ids.size === 0) kept.delete(fact);
-			}
-		},
+		cleared: (id) => alerts.passed(["text"], [keyOf("text", "", id)]),
 		async passed({ agencyId, to }, operation) {
-			const names = [nameOf(operation), nameOf(operation, agencyId)];
-			if (operation !== "settings") names.push(nameOf("key"));
-			if (operation === "send") names.push(nameOf("gateway"));
+			const calls: Operation[] = [operation];
+			if (operation !== "settings") calls.push("key");
+			if (operation === "send") calls.push("gateway");
+			const keys = calls.flatMap((call) => [keyOf(call, agencyId, to), keyOf(call, agencyId)]);
+			await alerts.passed(calls, keys);
+			const names = [nameOf(operation), nameOf(operation, agencyId), ...calls.slice(1).map((call) => nameOf(call))];
 			for (const name of names) {
 				const scope = scopes.get(name);
 				if (!scope) continue;
 				scope.times = 0;
-				scope.failing.delete(`${agencyId} ${to}`);
 				// A call that ends in a pause began before it, and does not end it.
 				if (scope.until > now()) continue;
-				// A contact whose last failure is old does not keep a pause open, because its text may be cancelled.
-				if (scope.until || [...scope.failing.values()].every((at) => now() - at > hourMs)) {
-					scopes.delete(name);
-					if (scope.isStored) await store.resume(name.split(" ")[1] ?? "", now());
-				}
+				scopes.delete(name);
+				if (scope.isStored) await store.resume(name.split(" ")[1] ?? "", now());
 			}
 		},
 		pausedUntil(agencyId) {
@@ -279,8 +287,9 @@ export function createPauses(
 			if (!isSends && agencyId !== "" && refused !== "agency") await store.resume(agencyId, now());
 			return true;
 		},
-		allowed: (agencyId) => {
+		async allowed(agencyId) {
 			for (const each of pausing) scopes.delete(nameOf(each, agencyId));
+			await alerts.over(`forbidden ${agencyId}`);
 		},
 		resumed({ agencyId, until, failures, reason }) {
 			for (const each of pausing) {

@@ -227,7 +227,7 @@ async function afterError(
 		const { language = null } = text.progress;
 		if (!isSameSettings(grounds.settings, fresh) || (fresh && !canAsk(fresh, language))) {
 			// The agency's settings may be the reason. The next request has an id of its own.
-			const until = pauses.holdConsent(text.agencyId);
+			const until = await pauses.holdConsent(text.agencyId);
 			const nextAt = Math.max(until, now() + backoffMs(failures));
 			const progress = { ...noted, requests: without, generation: generation + 1, language: undefined };
 			return { state: "waiting", reason: "consent_unavailable", nextAt, progress };

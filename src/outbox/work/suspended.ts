@@ -7,29 +7,32 @@ import type { CheckedOptions } from "../options.ts";
 import { allSends, bandOf, type NextDue, type OutboxStore, type StoredSuspension } from "../store.ts";
 import { suspensionOf } from "../suspension.ts";
 import type { Recipient } from "../text.ts";
-import type { Pause } from "./pauses.ts";
+import { type Alerts, keyOf } from "./alerts.ts";
 
 /** Texts expire meanwhile, so that a suspension must not be forgotten. */
 const repeatMs = 15 * 60_000;
 
 /** Reports suspensions when they are first seen, and every 15 minutes. */
 export function createSuspensionReports(
-	tell: (pause: Pause) => void,
+	alerts: Alerts,
 	now: () => number,
-): (all: readonly StoredSuspension[]) => void {
-	const told = new Map<string, number>();
-	return (all) => {
-		const names = new Set(all.map(({ agencyId, since }) => `${agencyId} ${since}`));
-		for (const name of told.keys()) if (!names.has(name)) told.delete(name);
-		for (const { agencyId, reason, by, since } of all) {
-			const name = `${agencyId} ${since}`;
-			const at = now();
-			// The clock may have been set back.
-			if (Math.abs(at - (told.get(name) ?? Number.NEGATIVE_INFINITY)) < repeatMs) continue;
-			told.set(name, at);
+): (all: readonly StoredSuspension[]) => Promise<void> {
+	const nameOf = ({ agencyId, since }: StoredSuspension): string => `suspended ${agencyId} ${since}`;
+	return async (all) => {
+		await alerts.ended("suspension", new Set(all.map(nameOf)));
+		for (const each of all) {
+			const { agencyId, reason, by, since } = each;
 			const suspension = { reason, by, since: new Date(since) };
-			const retryAt = new Date(at + repeatMs);
-			tell({ reason: "suspended", ...(agencyId !== "" && { agencyId }), suspension, retryAt });
+			const retryAt = new Date(now() + repeatMs);
+			await alerts.met({
+				name: nameOf(each),
+				call: "suspension",
+				key: keyOf("suspension", agencyId),
+				agencyId,
+				pause: { reason: "suspended", ...(agencyId !== "" && { agencyId }), suspension, retryAt },
+				isCertain: true,
+				againMs: repeatMs,
+			});
 		}
 	};
 }

@@ -44,7 +44,7 @@ export async function ifUnchanged(
 		if ((await settings.of(text.agencyId, null, { signal }))?.eligibleForManualSend !== false) return undefined;
 		const summary = await summaries.of(text, signal);
 		const isStillClosed = summary === null || (summary && !isWindowOpen(summary, now));
-		return isStillClosed ? { nextAt: pauses.holdConsent(text.agencyId), reason: text.reason } : undefined;
+		return isStillClosed ? { nextAt: await pauses.holdConsent(text.agencyId), reason: text.reason } : undefined;
 	}
 	if (!watched || text.state === "sending" || now < watched.at || now - watched.at > longestUnreadMs) return undefined;
 	// Then the consent runs out.

@@ -2,7 +2,8 @@ import { version } from "../../../package.json";
 import { sleep } from "../../shared/sleep.ts";
 import type { OutboxEngine } from "../engines/engine.ts";
 import type { OwnClock } from "../own-clock.ts";
-import { allSends, type Lease, type OutboxStore, type StoredPause, type StoredSuspension } from "../store.ts";
+import { allSends, isAlert, type Lease, type OutboxStore, type StoredPause, type StoredSuspension } from "../store.ts";
+import type { Alerts } from "./alerts.ts";
 import type { Pauses } from "./pauses.ts";
 import type { Next } from "./queue.ts";
 
@@ -18,7 +19,8 @@ export interface Work {
 	/** Awakens what waits for an end of the quiet hours that was corrected. */
 	awaken: () => Promise<void>;
 	/** Reports what people have suspended. */
-	suspended: (all: readonly StoredSuspension[]) => void;
+	suspended: (all: readonly StoredSuspension[]) => Promise<void>;
+	alerts: Alerts;
 }
 
 /** A loop over what is due. */
@@ -63,7 +65,7 @@ function sharesOf(concurrency: number) {
 
 /** Works on the queues that are due, beside any number of other workers. */
 export function createLoop(
-	{ store, step, clock, concurrency, leaseMs, awaken, suspended }: Work,
+	{ store, step, clock, concurrency, leaseMs, awaken, suspended, alerts }: Work,
 	pauses: Pauses,
 ): Loop {
 	const { now } = clock;
@@ -205,8 +207,10 @@ export function createLoop(
 		async function probe(at: number): Promise<void> {
 			const askedAt = performance.now();
 			probedAt = askedAt;
-			suspended(await store.suspended());
-			const paused = await store.paused();
+			const stored = await store.paused();
+			alerts.seen(stored);
+			await suspended(await store.suspended());
+			const paused = stored.filter(({ agencyId }) => !isAlert(agencyId));
 			await probeSends(
 				paused.find(({ agencyId }) => agencyId === allSends),
 				at,
@@ -234,11 +238,11 @@ export function createLoop(
 
 		/** Asks whether the key may send again. No text is tried for that. */
 		async function probeSends(pause: StoredPause | undefined, at: number): Promise<void> {
-			if (!pause) return pauses.allowed(allSends);
+			if (!pause) return await pauses.allowed(allSends);
 			if (pause.until > at || !(await store.probe(allSends, pause.until, at + probeMs))) return;
 			if (await pauses.isForbidden(pause)) return;
 			await store.resume(allSends, at);
-			pauses.allowed(allSends);
+			await pauses.allowed(allSends);
 			hasNews = true;
 		}
 
@@ -274,6 +278,8 @@ export function createLoop(
 				}
 				await awaken();
 				const count = await claim(at);
+				// All that was due was tried, or that takes long.
+				if (running.size === 0 || alerts.isUrgent()) await alerts.tell();
 				if (count > 0 && running.size < concurrency) continue;
 				const emptyAt = count === 0 && running.size === 0 ? performance.now() : undefined;
 				// A step that ended meanwhile may have made something due that this claim has not seen.
@@ -287,6 +293,7 @@ export function createLoop(
 			claimers.delete(tell);
 			await Promise.all([...running.values()].map(({ ended }) => ended));
 			clearInterval(renewing);
+			await alerts.tell().catch(() => {});
 			await releaseKept().catch(() => {});
 			// A database that is away forgets it by itself.
 			if (forever) await store.leave(id).catch(() => {});
