@@ -400,12 +400,19 @@ describe("a text that the service holds", () => {
 	);
 
 	test("suspension: it is read about and not sent again while a person has suspended the agency", async () => {
-		const world = await createHeld();
+		let asked = 0;
+		const beforeSend = () => {
+			asked++;
+			return "send" as const;
+		};
+		const world = await createHeld({ beforeSend });
 		await world.outbox.suspend({ agencyId: world.agency.id, reason: "Wrong price" });
-		const before = reads(world).length;
+		const [askedBefore, readBefore] = [asked, reads(world).length];
 		world.anna.writes("Who is this?");
 		await world.pass({ hours: 1 });
-		expect([requests(world, "held"), reads(world).length > before]).toEqual([1, true]);
+		expect([requests(world, "held"), reads(world).length > readBefore]).toEqual([1, true]);
+		// Not even a check is asked.
+		expect(asked).toBe(askedBefore);
 		await world.outbox.resume({ agencyId: world.agency.id });
 		await world.pass({ minutes: 20 });
 		expect([requests(world, "held"), world.texts()]).toEqual([2, ["held"]]);
