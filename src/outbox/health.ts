@@ -97,7 +97,7 @@ export async function healthOf(store: OutboxStore, now: number, clockAheadMs?: n
 			})),
 			...counts.keptBack.map(({ agencyId, reason, until }) => ({
 				agencyId,
-				reason: reason === "before_send_failed" ? "hook_failed" : reason,
+				reason,
 				since: null,
 				// That is when a worker looks whether a person has called `optIn`.
 				until: reason === "wrong_number" ? null : new Date(Math.max(now, until)),

@@ -10,7 +10,7 @@ export const reasons: Record<OutboxReason, string> = {
 	language_required: "The agency has several languages and no default one, and the text has no `consentLanguage`.",
 	language_unavailable: "The agency doesn't have the language of the text.",
 	before_send: "Your hook asked to wait, or cancelled the text.",
-	before_send_failed:
+	hook_failed:
 		"`beforeSend`, `onReply`, `optOut` or the function `timeZone` threw, took more than 5 seconds, or returned nothing usable.",
 	wrong_number:
 		"The contact wrote that the number is wrong. Notices and marketing wait until [a person has looked](opt-out.md#a-wrong-number).",

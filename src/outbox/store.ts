@@ -235,7 +235,7 @@ export interface StoredCounts {
 export interface StoredWait {
 	/** The agency. */
 	agencyId: string;
-	/** One of the settings, `before_send_failed` or `wrong_number`. */
+	/** One of the settings, `hook_failed` or `wrong_number`. */
 	reason: OutboxReason;
 	/** When the next try is, in milliseconds. */
 	until: number;

@@ -34,7 +34,7 @@ export type OutboxState =
  * Why a text is in its state.
  * - `waiting`: `consent_unavailable` (the agency cannot ask for consent), `language_required` (the agency has several
  *   languages and no default), `language_unavailable` (the agency does not have the text's `consentLanguage`),
- *   `before_send` (your hook asked to wait), `before_send_failed` (a hook threw, took too long, or returned nothing usable),
+ *   `before_send` (your hook asked to wait), `hook_failed` (a hook threw, took too long, or returned nothing usable),
  *   `quiet_hours`, `wrong_number` (the contact wrote that the number is wrong), `refusal` (the contact refused something, and has
  *   not written since: marketing waits)
  * - `dropped`, a best guess: `displaced` (somebody else's text followed), `declined` (the contact tapped a button),
@@ -55,7 +55,7 @@ export type OutboxReason =
 	| "language_required"
 	| "language_unavailable"
 	| "before_send"
-	| "before_send_failed"
+	| "hook_failed"
 	| "wrong_number"
 	| "refusal"
 	| "displaced"

@@ -17,7 +17,7 @@ import type { OutboxText } from "./text.ts";
 
 /** What an unfinished text waits for. */
 export interface WaitsFor {
-	/** What keeps it back: the name of a rule, or `consent`, `result`, `retry` or `no_worker`. docs/outbox-states.md has them all. */
+	/** What keeps it back: the name of a rule, or `consent`, `result`, `failing` or `no_worker`. docs/outbox-states.md has them all. */
 	kind: string;
 	/** The cause in a sentence, for a support desk. It holds no number and no text. */
 	sentence: string;
@@ -75,21 +75,21 @@ export function waitsForOf(text: OutboxText, snapshot: TextSnapshot): Told {
 		return isTurn
 			? told("no_worker", withoutWorker(snapshot))
 			: { waitsFor: { ...waitsFor, sentence: `${sentence} Besides, no worker is running.` }, nextAttemptAt };
-	const isOnce = isTurn && kind !== "retry" && alive.every(({ runsOnce }) => runsOnce);
+	const isOnce = isTurn && kind !== "failing" && alive.every(({ runsOnce }) => runsOnce);
 	const later = isOnce ? " No process calls work, so that it is looked at when runOnce is called next." : "";
 	return { waitsFor: { ...waitsFor, sentence: `${sentence}${later}` }, nextAttemptAt };
 }
 
 /** What is told beside the rules of a text that waits, and when. */
-export const beside: Readonly<Record<"consent" | "result" | "retry" | "no_worker", string>> = {
+export const beside: Readonly<Record<"consent" | "result" | "failing" | "no_worker", string>> = {
 	consent: "The service holds it until the contact consents",
 	result: "A request began, and its result is not known yet. At night it is looked for too",
-	retry: "A call failed: the next try is at `until`",
+	failing: "A call for it failed: the next try is at `until`",
 	no_worker: "Its turn has come, and no process calls `work` or `runOnce`",
 };
 
 /** What only a worker is missing for. */
-const turns = { restored: true, shows: true, unchanged: true, reading: true, retry: true };
+const turns = { restored: true, shows: true, unchanged: true, reading: true, failing: true };
 
 function toldOf(text: OutboxText, snapshot: TextSnapshot): Told {
 	if (text.state === "held") return told("consent", besides([heldSentence(text), ...pausesOf(text, snapshot)]));
@@ -166,7 +166,7 @@ function waitOf(text: OutboxText, snapshot: TextSnapshot): Told {
 	const sentence = besides([last.sentence, ...(isEnd ? [then] : [])]);
 	const unsaid = pausesOf(text, snapshot).filter((each) => !sentence.includes(each));
 	return told(
-		last.rule?.name ?? "retry",
+		last.rule?.name ?? "failing",
 		besides([sentence, ...unsaid]),
 		isKnown ? { id: last.behind, until: last.until, isTried: !isEnd } : { id: last.behind },
 	);
@@ -187,7 +187,7 @@ const ruleOf = (name: string): ToldRule | undefined => waiting.find((rule) => ru
 
 /** What came back with a backup is read before its other waits count. It is read when nothing else keeps it back. */
 const restoredFirst: readonly ToldRule[] = [
-	...waits.filter(({ name }) => ["suspension", "not_before", "behind", "pause"].includes(name)),
+	...waits.filter(({ name }) => ["suspended", "not_before", "behind", "pause"].includes(name)),
 	...waiting,
 ];
 
@@ -280,7 +280,7 @@ export const lostSentence =
 export function heldSentence({ reason, progress }: OutboxText): string {
 	if (progress.cancelRequested)
 		return "It was cancelled too late: the service holds it, and still delivers it if the contact consents.";
-	if (reason === "before_send_failed")
+	if (reason === "hook_failed")
 		return "Waits for the contact's consent. They have answered, and a check of the application failed.";
 	return "Waits for the contact's consent.";
 }

@@ -220,7 +220,7 @@ test("without messages:write what was sent is followed, and a STOP is heard", as
 	await outbox.suspend({ agencyId: `${agencies[2]?.id}`, reason: "Wrong price" });
 	sandbox.keys.setScopes(key, ["conversations:read", "messages:write"]);
 	await pass(2);
-	expect((await outbox.status("second-2"))?.waitsFor?.kind).toBe("suspension");
+	expect((await outbox.status("second-2"))?.waitsFor?.kind).toBe("suspended");
 	expect((await outbox.status("second-4"))?.state).not.toBe("waiting");
 });
 

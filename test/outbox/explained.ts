@@ -779,7 +779,7 @@ const several: Situation[] = [
 			await add(world, "text", { notAfter: inHours(world, 1) });
 			world.sandbox.clock.advance({ hours: 2 });
 		},
-		kind: "expired",
+		kind: "too_old",
 		isNotTried: true,
 		becomes: ["expired"],
 	},
@@ -792,7 +792,7 @@ const several: Situation[] = [
 			await world.outbox.suspend({ agencyId: world.agency.id, reason: "Wrong price" });
 			await text(world, { notBefore: inHours(world, 3), notAfter: inHours(world, 40) });
 		},
-		kind: "suspension",
+		kind: "suspended",
 		isNotTried: true,
 		next: ({ outbox, agency }) => outbox.resume({ agencyId: agency.id }),
 		isTold: true,
@@ -846,7 +846,7 @@ const several: Situation[] = [
 			await world.outbox.restored({ backupAt: inHours(world, -1) });
 			await world.outbox.runOnce();
 		},
-		kind: "suspension",
+		kind: "suspended",
 		next: resume,
 		isTold: true,
 	},

@@ -140,7 +140,7 @@ describe.each<[what: string, table: readonly Rule[], files: readonly string[]]>(
 	test("what ends a text comes before what makes it wait, and the last rule sends it", () => {
 		const end = { waits: "expires_tonight", "is being sent": "result", "the service holds": "gone" }[what] ?? "";
 		expect(names.indexOf(end)).toBeGreaterThanOrEqual(0);
-		expect(names.indexOf(end)).toBeLessThan(names.indexOf("suspension"));
+		expect(names.indexOf(end)).toBeLessThan(names.indexOf("suspended"));
 		expect(names.at(-1)).toBe("send");
 	});
 });

@@ -416,7 +416,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			const times = due.map(dueAt);
 			const keptBack = new Map<string, StoredWait>();
 			for (const { agencyId, reason, nextAt } of copies(({ state }) => state === "waiting")) {
-				if (reason === null || ![...unsettled, "before_send_failed", "wrong_number"].includes(reason)) continue;
+				if (reason === null || ![...unsettled, "hook_failed", "wrong_number"].includes(reason)) continue;
 				const name = `${agencyId} ${reason}`;
 				const until = Math.min(Number(nextAt), keptBack.get(name)?.until ?? Number.POSITIVE_INFINITY);
 				keptBack.set(name, { agencyId, reason, until });

@@ -294,7 +294,7 @@ describe("status", () => {
 		await office.outbox.suspend({ agencyId: office.agencies[0]?.id, reason: "Wrong price", by: "Ann" });
 		await office.outbox.runOnce();
 		const sentence = "Sends of the agency were suspended by Ann on 2026-01-05 09:00 UTC: Wrong price.";
-		expect(await waits(office, "a")).toEqual(["suspension", sentence, undefined]);
+		expect(await waits(office, "a")).toEqual(["suspended", sentence, undefined]);
 		await office.outbox.suspend({ reason: "All stop!" });
 		await office.outbox.resume({ agencyId: office.agencies[0]?.id });
 		expect((await waits(office, "a"))[1]).toBe("All sends were suspended on 2026-01-05 09:00 UTC: All stop!");

@@ -884,7 +884,7 @@ test("the status of a text that waits says what it waits for", async () => {
 	anna.accepts();
 	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 409 } });
 	await pass({ ms: 10_000 });
-	expect(await waits("note-1")).toEqual([expect.stringMatching(/^Waits for the next attempt, at /), "retry", null]);
+	expect(await waits("note-1")).toEqual([expect.stringMatching(/^Waits for the next attempt, at /), "failing", null]);
 	await pass({ minutes: 2 });
 	expect(await waits("note-1")).toEqual(["Sent.", undefined, null]);
 	expect(await waits("note-2")).toEqual(["Sent.", undefined, null]);

@@ -253,7 +253,7 @@ describe("an optOut of the caller", () => {
 		});
 		await add(world, "kept back");
 		await world.outbox.runOnce();
-		expect(await stateOf(world, "kept back")).toEqual(["waiting", "before_send_failed"]);
+		expect(await stateOf(world, "kept back")).toEqual(["waiting", "hook_failed"]);
 		expect(world.sends()).toEqual([]);
 		expect(world.pauses).toMatchObject([{ reason: "hook_failed", error: { field: "optOut" } }]);
 		const status = await world.outbox.status("kept back");
@@ -372,7 +372,7 @@ describe("quiet hours", () => {
 		await add(other, "no zone");
 		await other.pass({ minutes: 1 });
 		expect(other.texts()).toEqual([]);
-		expect(await stateOf(other, "no zone")).toEqual(["waiting", "before_send_failed"]);
+		expect(await stateOf(other, "no zone")).toEqual(["waiting", "hook_failed"]);
 		expect(other.pauses).toMatchObject([{ reason: "hook_failed" }]);
 		expect(JSON.stringify(other.pauses)).not.toContain("447700900101");
 	});

@@ -117,7 +117,7 @@ describe("a text that is being sent", () => {
 		const other = world.restart();
 		world.sandbox.clock.advance({ ms: 10_000 });
 		await other.runOnce();
-		expect([await stateOf(world, "note"), requests(world, "note")]).toEqual([["sending", "before_send_failed"], 1]);
+		expect([await stateOf(world, "note"), requests(world, "note")]).toEqual([["sending", "hook_failed"], 1]);
 		expect(world.pauses.map(({ reason }) => reason)).toContain("hook_failed");
 		isBroken = false;
 		await world.pass({ minutes: 10 });
@@ -151,7 +151,7 @@ describe("a text that is being sent", () => {
 		expect([await world.state("answer"), world.texts()]).toEqual(["sent", ["answer"]]);
 	});
 
-	test("suspension: it is read about and not sent again while a person has suspended the agency", async () => {
+	test("suspended: it is read about and not sent again while a person has suspended the agency", async () => {
 		const world = await createLost();
 		await world.outbox.suspend({ reason: "Wrong price" });
 		const before = reads(world).length;
@@ -369,7 +369,7 @@ describe("a text that the service holds", () => {
 			isBroken = true;
 			world.anna.writes("Who is this?");
 			await world.pass({ minutes: 30 });
-			expect([await stateOf(world, "held"), requests(world, "held")]).toEqual([["held", "before_send_failed"], 1]);
+			expect([await stateOf(world, "held"), requests(world, "held")]).toEqual([["held", "hook_failed"], 1]);
 			expect(world.pauses.map(({ reason }) => reason)).toContain("hook_failed");
 			isBroken = false;
 			await world.pass({ minutes: 15 });
@@ -390,7 +390,7 @@ describe("a text that the service holds", () => {
 			world.anna.writes("Who is this?");
 			world.sandbox.clock.advance({ minutes: 20 });
 			await world.outbox.runOnce();
-			expect([await stateOf(world, "held"), requests(world, "held")]).toEqual([["held", "before_send_failed"], 1]);
+			expect([await stateOf(world, "held"), requests(world, "held")]).toEqual([["held", "hook_failed"], 1]);
 			expect((await world.outbox.status("held"))?.error?.message).toContain(`${which}`);
 			expect((await world.outbox.status("held"))?.error?.message).toContain("it took 12 seconds");
 			isSlow = false;
@@ -399,7 +399,7 @@ describe("a text that the service holds", () => {
 		},
 	);
 
-	test("suspension: it is read about and not sent again while a person has suspended the agency", async () => {
+	test("suspended: it is read about and not sent again while a person has suspended the agency", async () => {
 		let asked = 0;
 		const beforeSend = () => {
 			asked++;

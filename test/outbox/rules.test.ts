@@ -78,7 +78,7 @@ describe("a text ends", () => {
 		expect(bodies(world)).toEqual(["at three"]);
 	});
 
-	test("cancelled: a text that is cancelled in a transaction between two tries is not tried again", async () => {
+	test("requested: a text that is cancelled in a transaction between two tries is not tried again", async () => {
 		const world = createWorld(defaults);
 		breakSends(world);
 		await add(world, "note");
@@ -96,7 +96,7 @@ describe("a text ends", () => {
 		return status?.state === "waiting" && status.attempts > 0;
 	}
 
-	test("cancelled: what came back with a backup and is not in the conversation ends once it is cancelled", async () => {
+	test("requested: what came back with a backup and is not in the conversation ends once it is cancelled", async () => {
 		const world = createWorld(defaults);
 		await add(world, "note", { notBefore: inHours(world, 24) });
 		await world.outbox.restored({ backupAt: inHours(world, -1) });
@@ -105,7 +105,7 @@ describe("a text ends", () => {
 		expect([await stateOf(world, "note"), world.sends()]).toEqual([["cancelled", "requested"], []]);
 	});
 
-	test("expired: a text whose last moment passes while it waits is not sent afterwards", async () => {
+	test("too_old: a text whose last moment passes while it waits is not sent afterwards", async () => {
 		const world = createWorld(defaults);
 		await world.outbox.suspend({ reason: "Wrong price" });
 		await add(world, "note", { notAfter: inHours(world, 2) });
@@ -128,7 +128,7 @@ describe("a text ends", () => {
 		expect(world.sends()).toEqual([]);
 	});
 
-	test("earlier_text: what waits behind a text that is declined ends", async () => {
+	test("earlier_text_declined: what waits behind a text that is declined ends", async () => {
 		const world = await createHeld();
 		await add(world, "behind");
 		await add(world, "later", { notBefore: inHours(world, 48) });
@@ -137,6 +137,14 @@ describe("a text ends", () => {
 		await world.pass({ minutes: 30 });
 		for (const id of ["behind", "later"])
 			expect(await stateOf(world, id)).toEqual(["cancelled", "earlier_text_declined"]);
+		expect(bodies(world)).toEqual(["held"]);
+	});
+
+	test("earlier_text_unanswered: what waits behind a notice that gets no answer ends", async () => {
+		const world = await createHeld();
+		await add(world, "behind", { notAfter: inHours(world, 100) });
+		await world.pass({ hours: 52 });
+		expect(await stateOf(world, "behind")).toEqual(["cancelled", "earlier_text_unanswered"]);
 		expect(bodies(world)).toEqual(["held"]);
 	});
 
@@ -168,7 +176,7 @@ describe("a text ends", () => {
 });
 
 describe("a text waits", () => {
-	test("suspension: nothing of an agency that a person has suspended is read or sent, and no check is asked", async () => {
+	test("suspended: nothing of an agency that a person has suspended is read or sent, and no check is asked", async () => {
 		const asked: string[] = [];
 		const world = createWorld({
 			...defaults,
@@ -183,13 +191,13 @@ describe("a text waits", () => {
 		await add(world, "answer", { purpose: "reply" });
 		await world.pass({ hours: 3 });
 		expect([sandbox.requests(), asked]).toEqual([[], []]);
-		expect([await kindOf(world, "notice"), await kindOf(world, "answer")]).toEqual(["suspension", "suspension"]);
+		expect([await kindOf(world, "notice"), await kindOf(world, "answer")]).toEqual(["suspended", "suspended"]);
 		await outbox.resume({ agencyId: agency.id });
 		await world.pass({ minutes: 1 });
 		expect(world.texts()).toEqual(["answer", "notice"]);
 	});
 
-	test("suspension: it stops the next text of a contact whose first one is under way", async () => {
+	test("suspended: it stops the next text of a contact whose first one is under way", async () => {
 		const world = createWorld(defaults);
 		let isCalled = false;
 		world.sandbox.during({ operation: "messages.send", phase: "before" }, () => {
@@ -199,7 +207,7 @@ describe("a text waits", () => {
 		for (const id of ["first", "second"]) await add(world, id);
 		await world.pass({ hours: 1 });
 		expect([isCalled, world.texts()]).toEqual([true, ["first"]]);
-		expect(await kindOf(world, "second")).toBe("suspension");
+		expect(await kindOf(world, "second")).toBe("suspended");
 	});
 
 	test("not_before: a text waits for its time, keeps no other one back, and its status says so whatever else is the case", async () => {
@@ -408,7 +416,7 @@ describe("a text waits for what has to be asked", () => {
 		});
 		await add(world, "notice");
 		await world.pass({ minutes: 5 });
-		expect([await stateOf(world, "notice"), world.sends()]).toEqual([["waiting", "before_send_failed"], []]);
+		expect([await stateOf(world, "notice"), world.sends()]).toEqual([["waiting", "hook_failed"], []]);
 		expect(await kindOf(world, "notice")).toBe("hook_failed");
 		isBroken = false;
 		await world.pass({ minutes: 11 });
@@ -592,7 +600,7 @@ describe("a text waits for what has to be asked", () => {
 		expect(world.templates()).toBe(1);
 	});
 
-	test("skip: a text that is not to ask for consent ends in a closed window", async () => {
+	test("window_closed: a text that is not to ask for consent ends in a closed window", async () => {
 		const world = createClosed();
 		await add(world, "notice", { whenClosed: "skip" });
 		await world.pass({ minutes: 1 });
@@ -799,7 +807,7 @@ describe("a text that waits keeps no text of another purpose back that may go", 
 
 	const ofAgency: Record<string, (world: World) => unknown> = {
 		"pause: an agency whose link has ended": ({ agency }) => agency.unlink(),
-		"suspension: an agency": ({ outbox, agency }) => outbox.suspend({ agencyId: agency.id, reason: "Wrong price" }),
+		"suspended: an agency": ({ outbox, agency }) => outbox.suspend({ agencyId: agency.id, reason: "Wrong price" }),
 		"consent_unavailable: an agency that cannot ask for consent": ({ agency }) =>
 			agency.consent.set({ missingTemplates: ["consent"] }),
 	};

@@ -398,7 +398,7 @@ describe("beforeSend", () => {
 		await pass({ hours: 1 });
 		// Another contact does not wait for it.
 		expect(sends()).toMatchObject([{ body: { body: "2" } }]);
-		expect(await outbox.status("note-1")).toMatchObject({ state: "waiting", reason: "before_send_failed" });
+		expect(await outbox.status("note-1")).toMatchObject({ state: "waiting", reason: "hook_failed" });
 		expect(pauses).toMatchObject([{ reason: "hook_failed", id: "note-1", error: { field: "beforeSend" } }]);
 		expect(JSON.stringify(pauses)).not.toMatch(/4477|secret/);
 		isBroken = false;

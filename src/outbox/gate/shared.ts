@@ -37,7 +37,7 @@ export const optedOut: ToldRule = {
 };
 
 export const suspension: ToldRule = {
-	name: "suspension",
+	name: "suspended",
 	isOpenEnded: true,
 	when: "A person has suspended the agency, or everybody",
 	says: ({ agency }) => (agency.suspension ? suspendedIn(agency.suspension) : "Sends are suspended."),

@@ -71,7 +71,7 @@ export function waitForLanguage(s: Situation, reason: "language_unavailable" | "
 export function waitForHook(s: Situation): Verdict | undefined {
 	if (!s.failed) return undefined;
 	const failures = s.text.progress.failures + 1;
-	return spread(s, failures, { reason: "before_send_failed", progress: { failures, error: errorOf(s.failed.error) } });
+	return spread(s, failures, { reason: "hook_failed", progress: { failures, error: errorOf(s.failed.error) } });
 }
 
 /** Waits for the end of the quiet hours. A text that may have been taken is looked for meanwhile. */

@@ -84,14 +84,14 @@ export const ends: readonly ToldRule[] = [
 		judge: (s) => end(s, "cancelled", "superseded"),
 	},
 	{
-		name: "cancelled",
+		name: "requested",
 		when: "`cancel` was called when it could not be ended at once",
 		says: () => "It was cancelled, and ends when a worker looks at it.",
 		concerns: (s) => s.text.progress.cancelRequested === true,
 		judge: (s) => become(asCancelled(s.text)),
 	},
 	{
-		name: "expired",
+		name: "too_old",
 		when: "Its last moment has passed: `notAfter`, or `defaultMaxAgeMs`",
 		says: (s) => `Its last moment is ${shown(lastMoment(s.text, s.options))}: it expires, and is not sent.`,
 		concerns: (s) => s.now > lastMoment(s.text, s.options),
@@ -109,15 +109,18 @@ export const ends: readonly ToldRule[] = [
 	},
 	optedOut,
 	{
-		name: "earlier_text",
-		when: "The contact declined an earlier text, or left it without an answer, and has not written since: see its purpose",
-		says: () =>
-			"The contact declined an earlier text, or did not answer it, so that it ends when a worker looks at it.",
-		concerns: () => true,
-		judge: (s) => {
-			const reason = endedBy(s.text, s.contact);
-			return reason ? end(s, "cancelled", reason) : undefined;
-		},
+		name: "earlier_text_declined",
+		when: "The contact declined an earlier text, and has not written since: see its purpose",
+		says: () => "The contact declined an earlier text, so that it ends when a worker looks at it.",
+		concerns: (s) => endedBy(s.text, s.contact) === "earlier_text_declined",
+		judge: (s) => end(s, "cancelled", "earlier_text_declined"),
+	},
+	{
+		name: "earlier_text_unanswered",
+		when: "The contact left an earlier text without an answer, and has not written since: see its purpose",
+		says: () => "The contact did not answer an earlier text, so that it ends when a worker looks at it.",
+		concerns: (s) => endedBy(s.text, s.contact) === "earlier_text_unanswered",
+		judge: (s) => end(s, "cancelled", "earlier_text_unanswered"),
 	},
 	{
 		name: "expires_tonight",
@@ -254,7 +257,7 @@ const asks: readonly ToldRule[] = [
 	},
 	quietWhileClosed,
 	{
-		name: "skip",
+		name: "window_closed",
 		when: 'The window is closed, and it has `whenClosed: "skip"`',
 		says: () => "The contact has not written within a day, and is not to be asked for consent, so that it ends.",
 		concerns: (s) => isSkipped(s) && !ringsNoPhone(s),

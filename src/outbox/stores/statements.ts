@@ -313,7 +313,7 @@ const wasTried = `(coalesce(reason, '') not in ('quiet_hours', 'wrong_number', '
 	or reason in ('${settingsReasons.join("', '")}')))`;
 
 /** What keeps texts of an agency back until a person has changed something. */
-export const keptBack: readonly OutboxReason[] = [...settingsReasons, "before_send_failed", "wrong_number"];
+export const keptBack: readonly OutboxReason[] = [...settingsReasons, "hook_failed", "wrong_number"];
 
 /**
  * Counts texts by their state, each at most `$2` times. Also those of agencies that nobody has suspended that are due at `$1`, that

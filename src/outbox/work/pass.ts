@@ -196,7 +196,7 @@ async function told(
 	const { agencyId } = text;
 	const reason = change?.reason;
 	const { failed } = situation;
-	if (reason === "before_send_failed" && failed) await reportHook(pauses, text, failed.error, until);
+	if (reason === "hook_failed" && failed) await reportHook(pauses, text, failed.error, until);
 	if (because === "consent_unavailable") return pauses.holdConsent(agencyId);
 	if (because !== "language_required" && because !== "language_unavailable") return until;
 	await pauses.passed(text, "settings");

@@ -52,7 +52,7 @@ async function stopInTheMiddle(store: OutboxStore, begin: () => Promise<Open>): 
 	await commit();
 	await new Promise((resolve) => setTimeout(resolve, 1_500));
 	expect(sends).toBe(before);
-	expect((await one.status("0 3"))?.waitsFor?.kind).toBe("suspension");
+	expect((await one.status("0 3"))?.waitsFor?.kind).toBe("suspended");
 	expect((await one.health()).workers.filter(({ isAlive }) => isAlive)).toHaveLength(2);
 	expect(await one.resume({ agencyId: agency.id })).toBe(true);
 	await expect.poll(() => people.flatMap((person) => person.inbox()).length).toBe(2 * contacts + 1);

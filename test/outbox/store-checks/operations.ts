@@ -277,7 +277,7 @@ export const operationChecks: Check[] = [
 			const reason = "consent_unavailable";
 			await change(store, "a", { nextAt: noon + 60_000, reason });
 			await change(store, "b", { nextAt: noon + 30_000, reason });
-			await change(store, "x", { nextAt: noon - 1, reason: "before_send_failed" });
+			await change(store, "x", { nextAt: noon - 1, reason: "hook_failed" });
 			await change(store, "y", { nextAt: noon, reason: "quiet_hours" });
 			await store.insert(textOf("z", otherNumber), undefined);
 			await change(store, "z", { nextAt: noon + 20_000, reason: "wrong_number" });
@@ -288,7 +288,7 @@ export const operationChecks: Check[] = [
 				[
 					{ agencyId: recipient.agencyId, reason, until: noon + 30_000 },
 					{ agencyId: otherNumber.agencyId, reason: "wrong_number", until: noon + 20_000 },
-					{ agencyId: otherAgency.agencyId, reason: "before_send_failed", until: noon - 1 },
+					{ agencyId: otherAgency.agencyId, reason: "hook_failed", until: noon - 1 },
 				],
 			);
 			for (const id of ["a", "b", "x", "z"]) await change(store, id, { state: "sent", nextAt: null, reason: null });
