@@ -481,7 +481,7 @@ describe("a text waits for what has to be asked", () => {
 		await add(world, "notice");
 		await world.outbox.runOnce();
 		expect([asked, reads(world).length, bodies(world)]).toEqual([2, 2, []]);
-		expect(await stateOf(world, "notice")).toEqual(["waiting", "before_send_failed"]);
+		expect(await stateOf(world, "notice")).toEqual(["waiting", "hook_failed"]);
 		const [pause] = world.pauses;
 		expect([pause?.reason, (await world.outbox.status("notice"))?.error?.message]).toEqual([
 			"hook_failed",
