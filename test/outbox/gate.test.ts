@@ -9,6 +9,8 @@ import { held } from "../../src/outbox/gate/held.ts";
 import { sending } from "../../src/outbox/gate/sending.ts";
 import type { Situation } from "../../src/outbox/gate/situation.ts";
 import { waiting } from "../../src/outbox/gate/waiting.ts";
+import { pauses, reasons } from "../../src/outbox/meanings.ts";
+import { beside } from "../../src/outbox/waits-for.ts";
 import { codeWithout } from "./model/code.ts";
 import { add, createWorld } from "./world.ts";
 
@@ -143,4 +145,37 @@ describe.each<[what: string, table: readonly Rule[], files: readonly string[]]>(
 		expect(names.indexOf(end)).toBeLessThan(names.indexOf("suspended"));
 		expect(names.at(-1)).toBe("send");
 	});
+});
+
+test("there is one list of names: a reason or a pause that is no rule is the end of a text or of a call", () => {
+	const rules = [...waiting, ...sending, ...held].map(({ name }) => name);
+	const known = new Set([...rules, ...Object.keys(beside)]);
+	const others = (names: Readonly<Record<string, unknown>>) => Object.keys(names).filter((name) => !known.has(name));
+	expect(others(reasons).sort()).toMatchInlineSnapshot(`
+		[
+		  "ambiguous",
+		  "answered_in_words",
+		  "bad_request",
+		  "blocked",
+		  "declined",
+		  "displaced",
+		  "invalid_input",
+		  "no_answer",
+		  "not_allowed",
+		  "resolved",
+		  "unreadable",
+		]
+	`);
+	expect(others(pauses).sort()).toMatchInlineSnapshot(`
+		[
+		  "database",
+		  "fault",
+		  "forbidden",
+		  "gateway",
+		  "key",
+		  "rate_limited",
+		  "unreachable",
+		]
+	`);
+	for (const { says } of waiting) expect(says).toBeTypeOf("function");
 });
