@@ -246,7 +246,8 @@ test.each(["open", "closed"])(
 		expect([await state("note-1"), await state("note-2")]).toEqual(["waiting", "waiting"]);
 		expect(sends().length).toBeLessThanOrEqual(7);
 		await pass({ hours: 4 });
-		expect([await state("note-1"), pauses.length]).toEqual(["refused", 1]);
+		// It is told again after six hours.
+		expect([await state("note-1"), pauses.length]).toEqual(["refused", 2]);
 		expect(settled).toMatchObject([{ id: "note-1", state: "refused", reason: "failing", attempts: 8 }]);
 		const { error } = settled[0] ?? {};
 		expect(error).toMatchObject({ tag: "PartnerInternalError", correlationId: expect.any(String) });

@@ -304,8 +304,8 @@ test.each([
 	expect(["waiting", "sending"]).toContain(await state("note-1"));
 	expect([await state("note-2"), texts(), pauses.length]).toEqual(["waiting", [], 1]);
 	expect(JSON.stringify(pauses)).not.toContain("7700900101");
-	// Few requests: the pauses grow.
-	expect(sandbox.requests().length).toBeLessThan(120);
+	// Few requests: the pauses grow. Some are a further read, which leaves the step of a load balancer.
+	expect(sandbox.requests().length).toBeLessThan(180);
 });
 
 test("after the pause every text goes out, in order", async () => {

@@ -152,7 +152,8 @@ export function createAlerts(
 			const at = now();
 			const before = facts.get(fact.name);
 			// Whether it has passed in another process is not known before a call succeeds here.
-			const isBack = before === undefined || (before.key !== "" && isQuiet(before));
+			const isTheirs = before?.key === "" || before?.meeting.has(fact.key);
+			const isBack = before === undefined || (!isTheirs && isQuiet(before));
 			const quietMs = before?.quietMs ?? passedQuietMs.get(fact.name) ?? minuteMs / 2;
 			const known: Known = isBack
 				? {

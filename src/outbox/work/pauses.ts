@@ -87,6 +87,8 @@ export interface Pauses {
 	outage: (databaseError: Error, retryAt: number) => void;
 	/** Notes that a text does not wait any more. */
 	cleared: (id: string) => Promise<void>;
+	/** Whether calls of the agency, or of everybody, have failed, and none of their kind has succeeded since. */
+	isFailing: (agencyId: string) => boolean;
 	/** Returns the time until which an agency's texts wait, as far as this process knows. */
 	pausedUntil: (agencyId: string) => number;
 	/** Whether the refusal that made a pause holds still, as `me.get` says. Then the pause goes on, and nothing is tried. */
@@ -112,6 +114,9 @@ interface Scope {
 }
 
 const longestPauseMs = 60_000;
+/** While some calls succeed, one of several nodes may be the one that fails. It must not hold everybody back. */
+const longestPartialMs = 5_000;
+const partialMs = 60_000;
 /** Somebody has to change a rule of the firewall, so it is asked less often. */
 const longestGatewayPauseMs = 15 * 60_000;
 const hourMs = 3_600_000;
@@ -134,8 +139,10 @@ export function createPauses(
 		scopes.set(name, scope);
 		return scope;
 	};
+	/** When a read or a send last succeeded. */
+	let passedAt = Number.NEGATIVE_INFINITY;
 	/** Calls that failed together make one pause. */
-	const pause = (scope: Scope, longestMs = longestPauseMs): void => {
+	const pause = (scope: Scope, longestMs = now() - passedAt < partialMs ? longestPartialMs : longestPauseMs): void => {
 		if (scope.until <= now()) scope.until = now() + Math.min(longestMs, 500 * 2 ** scope.times++);
 	};
 	const keep = async (name: string, scope: Scope, cause: PauseReason): Promise<void> => {
@@ -185,7 +192,7 @@ export function createPauses(
 			const scope = scopeOf(name);
 			let until = at + Math.min(error.retryAfterMs ?? 0, hourMs);
 			if (extent !== "text") {
-				pause(scope);
+				pause(scope, now() - passedAt < partialMs ? longestPartialMs : longestPauseMs);
 				until = scope.until = Math.max(until, scope.until);
 				waitMs = Math.min(longestPauseMs, waitMs);
 			}
@@ -256,6 +263,7 @@ export function createPauses(
 		cleared: (id) => alerts.passed(["text"], [keyOf("text", "", id)]),
 		async passed({ agencyId, to }, operation) {
 			const calls: Operation[] = [operation];
+			if (operation !== "settings") passedAt = now();
 			if (operation !== "settings") calls.push("key");
 			if (operation === "send") calls.push("gateway");
 			const keys = calls.flatMap((call) => [keyOf(call, agencyId, to), keyOf(call, agencyId)]);
@@ -271,6 +279,7 @@ export function createPauses(
 				if (scope.isStored) await store.resume(name.split(" ")[1] ?? "", now());
 			}
 		},
+		isFailing: (agencyId) => pausing.some((each) => scopes.has(nameOf(each)) || scopes.has(nameOf(each, agencyId))),
 		pausedUntil(agencyId) {
 			const all = pausing.flatMap((each) => [nameOf(each), nameOf(each, agencyId)]);
 			return Math.max(...all.map((name) => scopes.get(name)?.until ?? 0));

@@ -24,6 +24,9 @@ import { isRefusedByGateway } from "./gateway.ts";
 import { canAsk, isSameSettings, type Settings } from "./settings.ts";
 import { write, writeEnd } from "./write.ts";
 
+/** How long a read may take that is only to leave the step. The one that the request relies on must not grow old meanwhile. */
+const stepMs = 2_000;
+
 /** What a request relies on, and what the service gets. */
 export interface Grounds {
 	/** The reading before it. Null if the conversation is unknown or hidden. */
@@ -54,6 +57,7 @@ export async function request(
 ): Promise<boolean> {
 	const { options } = context;
 	const { now } = options;
+	await leaveStep(context, text, signal);
 	if (signal?.aborted) return false;
 	const started = thisMoment();
 	const begun = await begin(context, text, grounds);
@@ -110,6 +114,22 @@ export async function request(
 	if (result.ok) await context.pauses.passed(text, "send");
 	if (done?.state === "held" && grounds.replaces !== undefined) await markReplaced(context, grounds.replaces);
 	return done !== undefined;
+}
+
+/**
+ * A load balancer that takes its nodes in turn gives each try of a text the same node for its send, because each try makes as many
+ * requests. If that node is the one that fails, the text is never sent. So after a failure a further read comes in between, or not.
+ */
+async function leaveStep({ options, pauses }: QueueContext, text: OutboxText, signal: AbortSignal | undefined) {
+	const { progress, agencyId, to } = text;
+	const isShaky = progress.failures > 0 || progress.requests.length > 0 || pauses.isFailing(agencyId);
+	if (!isShaky || signal?.aborted || Math.random() < 0.5) return;
+	const given = { pageSize: 1, retry: false, deadline: stepMs, signal } as const;
+	// What it shows does not matter.
+	await options.client
+		.agency(agencyId)
+		.conversations.get(to, given)
+		.catch((thrown: unknown) => failureOf(thrown, "conversations.get"));
 }
 
 /**
