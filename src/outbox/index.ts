@@ -24,7 +24,7 @@ export type {
 	ReplyVerdict,
 	TextToSend,
 } from "./work/hooks.ts";
-export type { Pause, PauseReason } from "./work/pauses.ts";
+export type { Pause, PauseReason } from "./work/pause.ts";
 
 // The delivery of a text
 

@@ -3,7 +3,7 @@
  * row does not compile. The rules of a text that waits say themselves when they hold. Nothing here is part of the package.
  */
 import type { OutboxReason } from "./text.ts";
-import type { PauseReason } from "./work/pauses.ts";
+import type { PauseReason } from "./work/pause.ts";
 
 export const reasons: Record<OutboxReason, string> = {
 	consent_unavailable: "The agency can't ask for consent, for example because its template isn't approved.",

@@ -30,7 +30,7 @@ import { isTimeZone, minutesFrom, type QuietHours } from "./policy/quiet-hours.t
 import type { OutboxStatus } from "./status.ts";
 import { type DatabaseStore, isPort, isStore, type OutboxStore, storeProtocol } from "./store.ts";
 import type { BeforeSend, OnReply } from "./work/hooks.ts";
-import type { Pause } from "./work/pauses.ts";
+import type { Pause } from "./work/pause.ts";
 
 /** Options of {@link createOutbox}. */
 export interface OutboxOptions {

@@ -5,7 +5,7 @@
  * of an outage once, and of two workers one does.
  */
 import { alertName, type OutboxStore, type StoredPause } from "../store.ts";
-import type { Pause } from "./pauses.ts";
+import type { Pause } from "./pause.ts";
 
 /** Which calls show that a fact has passed. */
 export type Call = "read" | "send" | "key" | "gateway" | "settings" | "text" | "suspension";

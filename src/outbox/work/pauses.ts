@@ -1,67 +1,9 @@
 import type { PartnerError } from "messaging-conversations";
 import { allSends, type OutboxStore, type StoredPause } from "../store.ts";
-import type { Suspension } from "../suspension.ts";
 import type { Recipient } from "../text.ts";
 import { type Access, isExplained } from "./access.ts";
 import { type Alerts, keyOf } from "./alerts.ts";
-
-/**
- * Why texts are not sent for the moment.
- * - `key`: the API key is wrong, revoked or absent
- * - `forbidden`: the agency is not linked; without an `agencyId` the key lacks a scope, belongs to another integration, or its
- *   integration is gone
- * - `rate_limited`: a 429
- * - `unreachable`: the service was not reached
- * - `gateway`: something in front of the service, such as a firewall, refuses what the outbox sends
- * - `failing`: a read or a send of a text failed
- * - `consent_unavailable`, `language_required`, `language_unavailable`: settings of the agency, see {@link OutboxReason}
- * - `hook_failed`: `beforeSend` or `onReply` threw, took longer than 5 seconds, or returned something else than a verdict
- * - `database`: the store failed, or the Redis of {@link bullmqEngine}
- * - `suspended`: a person called `suspend`
- * - `fault`: the outbox goes round in circles with a text, which is a fault of this package. Please report it
- */
-export type PauseReason =
-	| "key"
-	| "forbidden"
-	| "rate_limited"
-	| "unreachable"
-	| "gateway"
-	| "failing"
-	| "consent_unavailable"
-	| "language_required"
-	| "language_unavailable"
-	| "hook_failed"
-	| "database"
-	| "suspended"
-	| "fault";
-
-/** Why texts wait although they could be sent, for example an outage. The outbox resumes by itself, and no text is lost. */
-export interface Pause {
-	/** The kind of reason. */
-	reason: PauseReason;
-	/** The error, if there is one. It holds no key, no number and no text. */
-	error?: PartnerError;
-	/** The error of the database or of Redis, if it is the reason. It holds no number and no text. */
-	databaseError?: Error;
-	/**
-	 * What a hook of yours threw, if that is the reason. Its message can quote a number or a text, so that it is not enumerable:
-	 * a log of the pause does not show it.
-	 */
-	cause?: unknown;
-	/** The agency, when it concerns one alone. */
-	agencyId?: string;
-	/** How many agencies have met it so far, if they are several and it may not concern everybody. */
-	agencies?: number;
-	/** The text, when it concerns one alone. */
-	id?: string;
-	/** What a person said when they suspended the agency, or everybody, if that is the reason. */
-	suspension?: Omit<Suspension, "agencyId">;
-	/**
-	 * When the outbox tries again. A Retry-After of more than an hour counts as an hour. Of a suspension, which only a person ends,
-	 * it is when `onPaused` is called again.
-	 */
-	retryAt: Date;
-}
+import type { Pause, PauseReason } from "./pause.ts";
 
 /** The pauses of now. What concerns an agency or everybody is in the store, so that all workers obey it, even after a restart. */
 export interface Pauses {
