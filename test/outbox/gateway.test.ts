@@ -158,6 +158,24 @@ describe("a firewall that refuses", () => {
 		},
 	);
 
+	test.each([
+		["a read", ({ method }: Request) => method === "GET"],
+		["a send of another text", ({ method }: Request) => method === "POST"],
+	])("one text each time, and now and then %s too, is one of several nodes, and ends none", async (_, isOther) => {
+		let calls = 0;
+		const { outbox, enqueue, minutes, people, end } = createBehind(
+			(request, body) => body.includes("unlucky") || (isOther(request) && calls++ % 4 === 0),
+		);
+		await enqueue(0, "unlucky", "bad");
+		await minutes(90, (minute) => enqueue(1 + (minute % 19), `Text ${minute}`, `good ${minute}`));
+		const status = await outbox.status("bad");
+		expect(["waiting", "sending"]).toContain(status?.state);
+		expect(status?.attempts).toBeGreaterThan(3);
+		end();
+		await minutes(12 * 60);
+		expect(people[0]?.inbox().map(({ body }) => body)).toEqual(["unlucky"]);
+	});
+
 	test("everything pauses all texts, is asked for all of them together, and ends none", async () => {
 		const { outbox, enqueue, minutes, pauses, people, end, refusals } = createBehind(() => true);
 		for (const at of people.keys()) await enqueue(at);

@@ -11,7 +11,7 @@ import type { Pauses } from "./pauses.ts";
 export interface Refusal {
 	/** When the text may be sent again. */
 	nextAt: number;
-	/** Only this text is refused: since its last request the send of another one has succeeded. */
+	/** Only this text is refused: since its last request the send of another one has succeeded, and nothing else was refused. */
 	isBlocked: boolean;
 }
 
@@ -36,9 +36,20 @@ export function isRefusedByGateway({ _tag, status = 0, outcome }: PartnerError):
 	);
 }
 
+/** A call of a text, and when it ended. */
+interface Call {
+	/** The text; empty for a read, which has no words that one could dislike. */
+	id: string;
+	at: number;
+}
+
+/** The last calls of two texts, because a text proves nothing about itself, and the last read. */
+const withCall = (calls: readonly Call[], call: Call): Call[] =>
+	[call, ...calls.filter(({ id }) => id !== call.id)].slice(0, 3);
+
 export function createGateway(access: Access, pauses: Pauses, now: () => number): Gateway {
-	/** The last sends that succeeded, of two texts, because a text that was held proves nothing about itself. */
-	let sends: { id: string; at: number }[] = [];
+	let succeeded: Call[] = [];
+	let refused: Call[] = [];
 
 	return {
 		async refused(error, text, waitMs) {
@@ -46,8 +57,10 @@ export function createGateway(access: Access, pauses: Pauses, now: () => number)
 			const previous = text.progress.requests.at(-2)?.at;
 			const isSend = error.operation === "messages.send";
 			const { failed, isStale } = await access.failure();
-			const others = sends.filter(({ id }) => id !== text.id);
-			const isBlocked = isSend && !failed && previous !== undefined && others.some(({ at }) => at > previous);
+			const isOfOthers = ({ id, at }: Call): boolean => id !== text.id && previous !== undefined && at > previous;
+			// If others were refused too, it is one of several nodes that refuses, and not the text that is.
+			const isBlocked = isSend && !failed && succeeded.some(isOfOthers) && !refused.some(isOfOthers);
+			refused = withCall(refused, { id: isSend ? text.id : "", at: now() });
 			const isAll = failed !== undefined || (isSend && !isBlocked);
 			const until = await (isAll
 				? pauses.holdAll("gateway", failed ?? error)
@@ -55,7 +68,7 @@ export function createGateway(access: Access, pauses: Pauses, now: () => number)
 			return { nextAt: Math.max(until, now() + waitMs), isBlocked };
 		},
 		sent: ({ id }) => {
-			sends = [{ id, at: now() }, ...sends.filter((send) => send.id !== id)].slice(0, 2);
+			succeeded = withCall(succeeded, { id, at: now() });
 		},
 	};
 }
