@@ -84,7 +84,7 @@ export function createPauses(
 	/** When a read or a send last succeeded. */
 	let passedAt = Number.NEGATIVE_INFINITY;
 	/** Calls that failed together make one pause. */
-	const pause = (scope: Scope, longestMs = now() - passedAt < partialMs ? longestPartialMs : longestPauseMs): void => {
+	const pause = (scope: Scope, longestMs = longestPauseMs): void => {
 		if (scope.until <= now()) scope.until = now() + Math.min(longestMs, 500 * 2 ** scope.times++);
 	};
 	const keep = async (name: string, scope: Scope, cause: PauseReason): Promise<void> => {
