@@ -281,7 +281,8 @@ export function createLoop(
 				// All that was due was tried, or that takes long.
 				if (running.size === 0 || alerts.isUrgent()) await alerts.tell();
 				if (count > 0 && running.size < concurrency) continue;
-				const emptyAt = count === 0 && running.size === 0 ? performance.now() : undefined;
+				// A run that is to end looks once more at once: no step is left that could wake it again.
+				const emptyAt = forever && count === 0 && running.size === 0 ? performance.now() : undefined;
 				// A step that ended meanwhile may have made something due that this claim has not seen.
 				if (running.size === 0 && !forever && !isAwake) break;
 				// At most until something is stored or a step ends.
