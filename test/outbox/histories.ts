@@ -199,7 +199,8 @@ async function playOn(given: History, openStore: OpenStore): Promise<string[]> {
 	});
 	const network = createNetwork(sandbox, given);
 	Date.now = () => sandbox.clock.now().getTime() + network.aheadMs;
-	const { nextDue, expire, ...store } = await openStore(() => sandbox.clock.now().getTime());
+	// The clock of a database would be another one than the history's.
+	const { nextDue, expire, time: _, ...store } = await openStore(() => sandbox.clock.now().getTime());
 	await store.migrate();
 	network.expire = expire;
 	const start = (): Process => startProcess(sandbox, network, store, given, random);
