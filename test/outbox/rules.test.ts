@@ -572,6 +572,16 @@ describe("a text waits for what has to be asked", () => {
 		expect(world.texts()).toEqual(["answer"]);
 	});
 
+	test("own_held: a reply that was put off while the window was closed goes at once with the next reply", async () => {
+		const world = await createHeld();
+		await add(world, "answer", { purpose: "reply" });
+		await world.pass({ hours: 5 });
+		world.anna.writes("Is it still free?");
+		await add(world, "second", { purpose: "reply" });
+		await world.pass({ ms: 1_000 });
+		expect(world.texts()).toEqual(["answer", "second"]);
+	});
+
 	test("own_held: a reply does not take that place if the window closes while the check of the application is asked", async () => {
 		const world: World = await createHeld({
 			beforeSend: ({ id }) => {

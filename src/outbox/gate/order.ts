@@ -41,7 +41,8 @@ export function isWoken({ text, queue, previousId }: Situation): boolean {
 	const { attempts, wait } = text.progress;
 	if (attempts > 0) return false;
 	if (previousId !== undefined && previousId !== text.id && queue[0]?.id === text.id) return true;
-	if (!isReply(text) || !wait || !["quiet_while_closed", "colleague_held"].includes(wait.because)) return false;
+	if (!isReply(text) || !wait || !["quiet_while_closed", "colleague_held", "own_held"].includes(wait.because))
+		return false;
 	return queue.some((other) => other.id !== text.id && isReply(other) && !wait.seen.includes(other.seq));
 }
 

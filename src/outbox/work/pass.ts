@@ -5,7 +5,7 @@
 import { longestWaitMs, spreadMs } from "../decide.ts";
 import { type Answer, gate, type Rule } from "../gate/gate.ts";
 import { held } from "../gate/held.ts";
-import { waitingToPass } from "../gate/order.ts";
+import { isWoken, waitingToPass } from "../gate/order.ts";
 import { sending } from "../gate/sending.ts";
 import {
 	type Failed,
@@ -146,7 +146,9 @@ function dueToPass(situation: Situation, change: Change): OutboxText[] {
 	const match = matchIn(situation);
 	if (text.state !== "held" || !match || (match.kind !== "held" && !change.progress?.emptyAt)) return [];
 	const changed = { ...text, progress: { ...text.progress, ...change.progress } };
-	return waitingToPass(changed, situation).filter(({ nextAt }) => (nextAt ?? 0) <= now);
+	return waitingToPass(changed, situation).filter(
+		(each) => (each.nextAt ?? 0) <= now || isWoken({ ...situation, text: each }),
+	);
 }
 
 function passingOf(situation: Situation, { progress }: Change, ageMs: () => number): Passed | undefined {
