@@ -21,11 +21,11 @@ const common = {
 		value: "<address>",
 		help: "The database: postgres://…, mysql://…, libsql://…, or the path of a file of SQLite. Default DATABASE_URL.",
 	},
-	table: {
+	prefix: {
 		type: "string",
 		value: "<name>",
-		default: "outbox_text",
-		help: "The table of texts. Default outbox_text.",
+		default: "outbox",
+		help: "What the names of the tables begin with. Default outbox.",
 	},
 	"env-file": { type: "string", value: "<file>", isFile: true, help: "Reads DATABASE_URL from a file." },
 	json: { type: "boolean", default: false, help: "Prints one line of JSON." },
@@ -254,7 +254,7 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 						say(
 							status
 								? `The text is ${status.state}, and not unknown. Nothing was changed.`
-								: "There is no text with this id. Are the database and --table the right ones?",
+								: "There is no text with this id. Are the database and --prefix the right ones?",
 						);
 						tell({ resolved: false, state: status?.state ?? null });
 						return 1;
@@ -355,7 +355,7 @@ const columnsOf = (host: Host): number => Math.min(lookOf(host).columns(), mostC
 
 interface Place {
 	readonly database?: string | undefined;
-	readonly table: string;
+	readonly prefix: string;
 	readonly "env-file"?: string | undefined;
 	readonly json: boolean;
 }
@@ -368,7 +368,7 @@ async function withDesk(values: Place, host: Host, act: (desk: Desk) => Promise<
 	if (url.reveal() === "") throw new Error("DATABASE_URL is not set. Set it, or name the database with --database.");
 	// It is fine if the reader stops early, such as head.
 	host.onOutputClosed(() => {});
-	const { store, close } = await openStore(url, values.table, host.cwd);
+	const { store, close } = await openStore(url, values.prefix, host.cwd);
 	try {
 		return await act({
 			operator: createOperator(store, createOwnClock(store)),
@@ -405,7 +405,7 @@ async function showText(desk: Desk, id: string, isShown: boolean): Promise<numbe
 	const found = await safely(operator.explain(id));
 	const row = found && (await safely(store.find(id)));
 	if (!found || !row) {
-		say("There is no text with this id. Are the database and --table the right ones?");
+		say("There is no text with this id. Are the database and --prefix the right ones?");
 		tell({ status: null, steps: [] });
 		return 1;
 	}

@@ -30,7 +30,7 @@ test("the help lists the actions, and each has a help of its own, in the width o
 test.each([
 	[["hlth"], /outbox has no action "hlth"\. Did you mean health\?/],
 	[["postgres://u:hunter2@h/x"], /outbox has no action of this name\./],
-	[["health", "--tabel", "x"], /Unknown option --tabel\. Did you mean --table\?/],
+	[["health", "--prefxi", "x"], /Unknown option --prefxi\. Did you mean --prefix\?/],
 	[["health", "postgres://u:hunter2@h/x"], /outbox health takes options only/],
 	[["list", "--state", "sent"], /--state must be one of waiting, sending, held, unknown/],
 	[["list", "--limit", "0"], /--limit must be a number from 1 to 1000/],

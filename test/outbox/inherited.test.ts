@@ -62,7 +62,7 @@ const added: [name: string, value: unknown][] = [
 	["beforeSend", () => "CANARY"],
 	["quietHours", "CANARY"],
 	["engine", "CANARY"],
-	["table", "CANARY"],
+	["prefix", "CANARY"],
 	["extra", 1],
 ];
 

@@ -59,8 +59,8 @@ test("a worker that is stopped while its database is away ends", async () => {
 });
 
 test.each([
-	["a missing table", Object.assign(new Error('relation "outbox_text" does not exist'), { code: "42P01" })],
-	["a permission", Object.assign(new Error("permission denied for table outbox_text"), { code: "42501" })],
+	["a missing table", Object.assign(new Error('relation "outbox_texts" does not exist'), { code: "42P01" })],
+	["a permission", Object.assign(new Error("permission denied for table outbox_texts"), { code: "42501" })],
 	["a mistake in a program", new TypeError("store.claim is not a function")],
 ])("what does not heal ends the work: %s", async (_, error) => {
 	const { outbox, pauses } = start(() => ({ claim: () => Promise.reject(error) }));

@@ -178,7 +178,7 @@ function reporting(database: Database, changed: () => void): PostgresQueryable {
 	return {
 		async query(sql, values) {
 			const result = await database.query(sql, values);
-			if (/\bupdate outbox_text\b/.test(sql)) changed();
+			if (/\bupdate outbox_texts\b/.test(sql)) changed();
 			return result;
 		},
 	};

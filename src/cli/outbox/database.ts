@@ -138,7 +138,7 @@ const advice: Readonly<Record<keyof typeof drivers, string>> = {
  * @param url an address such as `postgres://…` or `mysql://…`, or the path of a file of SQLite
  * @param cwd the folder in which packages are looked for, and relative files
  */
-export async function openStore(url: Secret<string>, table: string, cwd: string): Promise<OpenStore> {
+export async function openStore(url: Secret<string>, prefix: string, cwd: string): Promise<OpenStore> {
 	const scheme =
 		url
 			.reveal()
@@ -149,9 +149,9 @@ export async function openStore(url: Secret<string>, table: string, cwd: string)
 	const { db, close } = await open(kind, place, cwd);
 	try {
 		const dialect = kind === "remote" ? "sqlite" : kind;
-		await safely(refuseOtherSchema(db, dialect, table), url);
+		await safely(refuseOtherSchema(db, dialect, prefix), url);
 		const make = { postgres: postgresStore, mysql: mysqlStore, sqlite: sqliteStore }[dialect];
-		const store = make(db as never, { table });
+		const store = make(db as never, { prefix });
 		if (!isPort(store)) throw new Error("The store is of another version of this package.");
 		return {
 			store,

@@ -93,9 +93,9 @@ export async function refuseOpenTable(run: Query, names: Names, error: unknown):
 	return refuseTable(names, `a table that is created there could be read or changed by ${who}`, revokes);
 }
 
-function refuseTable({ schema, index }: Names, what: string, revokes: readonly string[]): never {
+function refuseTable({ schema, plain }: Names, what: string, revokes: readonly string[]): never {
 	const run = revokes.length > 0 ? [`Run: ${revokes.join("; ")};`] : [];
-	const own = `Keep the tables in a schema of their own: postgresStore(pool, { table: "messaging.${index}" })`;
+	const own = `Keep the tables in a schema of their own: postgresStore(pool, { prefix: "messaging.${plain}" })`;
 	const how = schema === "" || run.length === 0 ? [...run, own] : run;
-	return refuse("table", `${what}. ${how.join(" Or: ")}`, "migrate");
+	return refuse("prefix", `${what}. ${how.join(" Or: ")}`, "migrate");
 }

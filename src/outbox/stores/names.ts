@@ -4,11 +4,11 @@ import { check, refuse } from "../input.ts";
 /** Options of {@link sqliteStore}, {@link postgresStore} and {@link mysqlStore}. */
 export interface StoreOptions {
 	/**
-	 * Name of the table of texts. The names of the others begin with it. PostgreSQL takes a schema before it, and MySQL a
-	 * database, as `messaging.outbox_text`; `migrate` creates it. On PostgreSQL use one: some hosts show `public` to everybody.
-	 * @default "outbox_text"
+	 * What the names of the six tables begin with: `outbox_texts` and so on. PostgreSQL takes a schema before it, and MySQL a
+	 * database, as `messaging.outbox`; `migrate` creates it. On PostgreSQL use one: some hosts show `public` to everybody.
+	 * @default "outbox"
 	 */
-	table?: string | undefined;
+	prefix?: string | undefined;
 }
 
 /** Names of the tables. */
@@ -25,27 +25,27 @@ export interface Names {
 	queues: string;
 	/** Which agency's turn it is, and which is paused. */
 	agencies: string;
-	/** The name without its schema. */
-	index: string;
+	/** The prefix without its schema. */
+	plain: string;
 }
 
-const optionsOfStore = fieldsOf<StoreOptions>({ table: checkedLater() });
+const optionsOfStore = fieldsOf<StoreOptions>({ prefix: checkedLater() });
 
 const qualified = { sqliteStore: "", postgresStore: ", or schema.name", mysqlStore: ", or database.name" };
 
-/** Checks the table's name, because it goes into statements as it is. */
+/** Checks the prefix, because it goes into statements as it is. */
 export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "postgresStore" | "mysqlStore"): Names {
-	const { table = "outbox_text" } = check(optionsOfStore, "options", options, operation);
-	const [, schema = "", name] = /^([a-z_]\w{0,39}\.)?([a-z_]\w{0,39})$/i.exec(String(table)) ?? [];
+	const { prefix = "outbox" } = check(optionsOfStore, "options", options, operation);
+	const [, schema = "", name] = /^([a-z_]\w{0,39}\.)?([a-z_]\w{0,39})$/i.exec(String(prefix)) ?? [];
 	if (name === undefined || (schema !== "" && operation === "sqliteStore"))
-		refuse("table", `must be a name of letters, digits and _${qualified[operation]}`, operation);
+		refuse("prefix", `must be a name of letters, digits and _${qualified[operation]}`, operation);
 	return {
 		schema,
-		texts: table,
-		workers: `${table}_workers`,
-		stops: `${table}_stop`,
-		queues: `${table}_queues`,
-		agencies: `${table}_agencies`,
-		index: name,
+		texts: `${prefix}_texts`,
+		workers: `${prefix}_workers`,
+		stops: `${prefix}_stop`,
+		queues: `${prefix}_queues`,
+		agencies: `${prefix}_agencies`,
+		plain: name,
 	};
 }

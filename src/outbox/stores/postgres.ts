@@ -203,7 +203,7 @@ const statements = ({ texts, stops, queues, agencies, workers }: Names, hidden: 
  * Drizzle, Knex, Kysely, TypeORM (a manager) or MikroORM (an entity manager). The `tx` of `enqueue` is a transaction of any of them.
  * Any number of processes may work on it.
  *
- * @throws PartnerInvalidInput if `pool` is not one of these, or for an invalid table name
+ * @throws PartnerInvalidInput if `pool` is not one of these, or for an invalid prefix
  * @example
  * const crmOutbox = createOutbox({ client, store: postgresStore(pool) });
  * await crmOutbox.migrate();

@@ -17,11 +17,11 @@ const stores = { postgres: "postgresStore", mysql: "mysqlStore", sqlite: "sqlite
 /**
  * The version of the tables; 0 if `migrate` has not ended. Undefined if they are not there.
  *
- * @throws PartnerInvalidInput for an invalid table name
+ * @throws PartnerInvalidInput for an invalid prefix
  */
-async function schemaOf(db: unknown, dialect: Dialect, table: string): Promise<number | undefined> {
+async function schemaOf(db: unknown, dialect: Dialect, prefix: string): Promise<number | undefined> {
 	const operation = stores[dialect];
-	const { texts, stops } = namesFrom({ table }, operation);
+	const { texts, stops } = namesFrom({ prefix }, operation);
 	const { query } = databaseOf(db as AnyQueryable, dialect, "database", operation);
 	const exists = (name: string): Promise<boolean> =>
 		query(`select 1 as found from ${name} limit 1`, []).then(
@@ -38,15 +38,16 @@ async function schemaOf(db: unknown, dialect: Dialect, table: string): Promise<n
 }
 
 /** @throws PartnerInvalidInput if the tables are not of this version */
-export async function refuseOtherSchema(db: unknown, dialect: Dialect, table: string): Promise<void> {
-	const found = await schemaOf(db, dialect, table);
+export async function refuseOtherSchema(db: unknown, dialect: Dialect, prefix: string): Promise<void> {
+	const found = await schemaOf(db, dialect, prefix);
 	if (found === undefined)
 		refuse(
-			"table",
-			"is not in this database: are the database and --table the right ones, and has outbox.migrate() run?",
+			"prefix",
+			"names no tables of this database: are the database and --prefix the right ones, and has outbox.migrate() run?",
 			"outbox",
 		);
-	if (found < schemaVersion) refuse("table", "is not complete: run outbox.migrate() first", "outbox");
+	if (found < schemaVersion)
+		refuse("prefix", "names tables that are not complete: run outbox.migrate() first", "outbox");
 	if (found > schemaVersion)
-		refuse("table", "is of a later version of the package: use the command of that version", "outbox");
+		refuse("prefix", "names tables of a later version of the package: use the command of that version", "outbox");
 }

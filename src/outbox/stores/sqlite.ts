@@ -233,7 +233,7 @@ const busyMs = 5_000;
  * `tx` of `enqueue` is a transaction of any of them, or the database itself while a transaction is open on it.
  * With a synchronous library the row is written before `enqueue` returns its promise.
  *
- * @throws PartnerInvalidInput if `db` is not one of these, or for an invalid table name
+ * @throws PartnerInvalidInput if `db` is not one of these, or for an invalid prefix
  * @example
  * const crmOutbox = createOutbox({ client, store: sqliteStore(db) });
  * await crmOutbox.migrate();

@@ -122,7 +122,7 @@ describe.each([
 		for (const id of ids) await outbox.enqueue({ ...note(id), priority: 10 - Number(id) });
 		await redis.flush();
 		// The first scan finds them, and the next one comes half a minute later.
-		await pool.query("update outbox_text set next_at = next_at - 60000");
+		await pool.query("update outbox_texts set next_at = next_at - 60000");
 		work();
 		await expect.poll(() => inbox()).toEqual(ids);
 		await end();

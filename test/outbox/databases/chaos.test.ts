@@ -109,7 +109,7 @@ async function playChaos(name: string, { task, store, transaction, select, cut }
 		await Promise.all([join(killed), pause(times.settleMs + 500 + Math.random() * 1_000)]);
 		running[stopped]?.kill("SIGCONT");
 		await expect
-			.poll(() => select("select id, state from outbox_text where state in ('waiting', 'sending', 'held')"), {
+			.poll(() => select("select id, state from outbox_texts where state in ('waiting', 'sending', 'held')"), {
 				interval: 200,
 			})
 			.toEqual([]);
@@ -130,7 +130,7 @@ async function playChaos(name: string, { task, store, transaction, select, cut }
 		askedTwice: 0,
 	};
 	const figures = { ...zeros, begunAfterDecline };
-	const states = new Map((await select("select id, state from outbox_text")).map(({ id, state }) => [id, state]));
+	const states = new Map((await select("select id, state from outbox_texts")).map(({ id, state }) => [id, state]));
 	/** The rows of a contact who got a text after a decline. */
 	const wrong: Record<string, unknown>[] = [];
 	for (const { person, kind } of people) {
@@ -144,7 +144,7 @@ async function playChaos(name: string, { task, store, transaction, select, cut }
 			figures.afterDecline += bodies.length;
 			if (bodies.length > 0)
 				wrong.push(
-					...(await select(`select * from outbox_text where recipient = '${person.phoneNumber}' order by seq`)),
+					...(await select(`select * from outbox_texts where recipient = '${person.phoneNumber}' order by seq`)),
 				);
 		} else {
 			figures.lost += textsEach - unique.length;

@@ -22,12 +22,12 @@ afterAll(() => rmSync(empty, { recursive: true }));
 interface Place {
 	url: string;
 	cwd?: string;
-	table?: string;
+	prefix?: string;
 }
 
 /** Runs the command as a person does, in the folder of a project. */
-async function run({ url, cwd = here, table }: Place, ...args: string[]) {
-	const more = table === undefined ? [] : ["--table", table];
+async function run({ url, cwd = here, prefix }: Place, ...args: string[]) {
+	const more = prefix === undefined ? [] : ["--prefix", prefix];
 	const running = start(["outbox", ...args, ...more], { DATABASE_URL: url }, fetch, undefined, cwd);
 	const code = await running.status;
 	return { code, out: running.out(), err: running.err() };
@@ -228,7 +228,7 @@ describe("on each database", () => {
 
 	test("PostgreSQL, by pg", async () => {
 		const url = await create();
-		await operate({ url, table: "crm.texts" }, postgresStore(await openPool(url), { table: "crm.texts" }));
+		await operate({ url, prefix: "crm.outbox" }, postgresStore(await openPool(url), { prefix: "crm.outbox" }));
 	});
 
 	describe.each(mysqlKinds)("%s, by mysql2", (kind) => {
@@ -251,7 +251,7 @@ describe("nothing in a database steers the terminal", () => {
 			const { store, url, ...place } = await openFile();
 			await store.insert({ ...newText, id: "note" }, undefined);
 			const db = new Libsql(url);
-			db.prepare(`update outbox_text set state = 'unknown', next_at = null, ${column} = ?`).run(`note ${hostile}`);
+			db.prepare(`update outbox_texts set state = 'unknown', next_at = null, ${column} = ?`).run(`note ${hostile}`);
 			const id = column === "id" ? `note ${hostile}` : "note";
 			for (const args of [["list"], ["list", "--show-content"], ["explain", id], ["explain", id, "--show-content"]])
 				for (const json of [[], ["--json"]]) {
@@ -271,7 +271,7 @@ describe("nothing in a database steers the terminal", () => {
 		await enqueue("note-1");
 		const db = new Libsql(url);
 		const set = "suspended_reason = $1, suspended_by = $1, cause = $1, since = 1";
-		expect(db.prepare(`update outbox_text_agencies set ${set}`).run(`Ann ${hostile}`).changes).toBe(1);
+		expect(db.prepare(`update outbox_agencies set ${set}`).run(`Ann ${hostile}`).changes).toBe(1);
 		const further = ["suspend", "--reason", "Stop", "--agency", `agy ${hostile}`, "--by", hostile, "--yes"];
 		for (const args of [["health"], ["health", "--json"], ["explain", "note-1"], further]) {
 			const { out, err } = await run({ url, ...place }, ...args);
@@ -325,13 +325,13 @@ describe("what it refuses", () => {
 	test("tables of another version, and none", async () => {
 		const { url } = await openFile();
 		const db = new Libsql(url);
-		db.exec("update outbox_text_stop set stopped_at = 99 where name = 'schema'");
-		expect((await run({ url }, "health")).err).toContain("is of a later version of the package");
-		db.exec("delete from outbox_text_stop where name = 'schema'");
+		db.exec("update outbox_stop set stopped_at = 99 where name = 'schema'");
+		expect((await run({ url }, "health")).err).toContain("names tables of a later version of the package");
+		db.exec("delete from outbox_stop where name = 'schema'");
 		expect((await run({ url }, "health")).err).toContain("run outbox.migrate() first");
-		const other = await run({ url, table: "other" }, "suspend", "--reason", "Stop", "--yes");
-		expect([other.code, other.err]).toEqual([2, expect.stringContaining("is not in this database")]);
-		const bad = await run({ url, table: "drop table x" }, "health");
+		const other = await run({ url, prefix: "other" }, "suspend", "--reason", "Stop", "--yes");
+		expect([other.code, other.err]).toEqual([2, expect.stringContaining("names no tables of this database")]);
+		const bad = await run({ url, prefix: "drop table x" }, "health");
 		expect([bad.code, bad.err]).toEqual([2, expect.stringContaining("must be a name of letters, digits and _")]);
 	});
 

@@ -153,7 +153,7 @@ async function fill({ run }: Place, scene: Scene): Promise<number> {
 			const progress = JSON.stringify(isHeld ? held : newProgress);
 			return `('t${n}', '${agency}', '${numberOf(n)}', '${body}', ${now}, '${state}', ${now}, ${now + Math.floor(n / 100)}, 0, 0, '${progress}', 0, 0, ${isHeld ? `'q${numberOf(n)}'` : "null"})`;
 		});
-		await run(`insert into outbox_text (${columns}) values ${rows.join(", ")}`);
+		await run(`insert into outbox_texts (${columns}) values ${rows.join(", ")}`);
 	}
 	return total;
 }

@@ -48,7 +48,7 @@ async function as(role: string, sql: string): Promise<unknown[]> {
 	}
 }
 
-const refusal = { _tag: "PartnerInvalidInput", field: "table" };
+const refusal = { _tag: "PartnerInvalidInput", field: "prefix" };
 
 /** The message of the refusal, and the statements that mend it. */
 async function refused(store: OutboxStore): Promise<{ message: string; mend: string }> {
@@ -70,14 +70,14 @@ test("by default privileges strangers would reach the tables, so none is created
 	await owner.query(supabase);
 	const store = postgresStore(owner);
 	const { message, mend } = await refused(store);
-	expect(message).toMatch(/anon, authenticated.*"messaging\.outbox_text"/);
+	expect(message).toMatch(/anon, authenticated.*"messaging\.outbox"/);
 	// Nothing that is half done is open meanwhile.
 	expect((await owner.query("select 1 from pg_class where relname like 'outbox%'")).rows).toEqual([]);
 	await refused(store);
 	await owner.query(mend);
 	await create(store);
 	for (const role of ["anon", "authenticated"])
-		await expect(as(role, "select * from outbox_text")).rejects.toMatchObject({ code: "42501" });
+		await expect(as(role, "select * from outbox_texts")).rejects.toMatchObject({ code: "42501" });
 });
 
 test("a private schema is the way on Supabase: all is there, and strangers see nothing of it", async () => {
@@ -85,19 +85,19 @@ test("a private schema is the way on Supabase: all is there, and strangers see n
 	await owner.query(
 		"alter default privileges grant all on tables to anon; alter default privileges grant all on sequences to public",
 	);
-	const store = postgresStore(owner, { table: "messaging.outbox_text" });
+	const store = postgresStore(owner, { prefix: "messaging.outbox" });
 	await create(store);
 	await store.migrate();
 	await store.beat({ id: "a", version: "1.0.0", runsOnce: false });
 	const [lease] = await store.claim({ now: Date.now(), limit: 1, each: 1, leaseMs: 60_000, isReading: false });
 	expect(lease?.to).toBe(newText.to);
-	await expect(as("anon", "select * from messaging.outbox_text")).rejects.toMatchObject({ code: "42501" });
+	await expect(as("anon", "select * from messaging.outbox_texts")).rejects.toMatchObject({ code: "42501" });
 	// Who opens the schema opens the tables.
 	await owner.query("grant usage on schema messaging to anon");
 	const { mend } = await refused(store);
 	await owner.query(mend);
 	await store.migrate();
-	await expect(as("anon", "select * from messaging.outbox_text")).rejects.toMatchObject({ code: "42501" });
+	await expect(as("anon", "select * from messaging.outbox_texts")).rejects.toMatchObject({ code: "42501" });
 });
 
 test("default privileges of no schema are found too, and those of public", async () => {
@@ -110,42 +110,42 @@ test("default privileges of no schema are found too, and those of public", async
 });
 
 test.each([
-	["all of a table to everybody", "grant select on outbox_text to public", "anon", "select body from outbox_text"],
-	[
-		"a table beside it",
-		"grant insert on outbox_text_stop to anon",
-		"anon",
-		"insert into outbox_text_stop values ('key', 1)",
-	],
+	["all of a table to everybody", "grant select on outbox_texts to public", "anon", "select body from outbox_texts"],
+	["a table beside it", "grant insert on outbox_stop to anon", "anon", "insert into outbox_stop values ('key', 1)"],
 	[
 		"one column",
-		"grant select (body) on outbox_text to authenticated",
+		"grant select (body) on outbox_texts to authenticated",
 		"authenticated",
-		"select body from outbox_text",
+		"select body from outbox_texts",
 	],
-	["one column to change", "grant update (body) on outbox_text to anon", "anon", "update outbox_text set body = 'Pay'"],
+	[
+		"one column to change",
+		"grant update (body) on outbox_texts to anon",
+		"anon",
+		"update outbox_texts set body = 'Pay'",
+	],
 	[
 		"the right to empty it",
-		"grant truncate on outbox_text_queues to authenticated",
+		"grant truncate on outbox_queues to authenticated",
 		"authenticated",
-		"truncate outbox_text_queues",
+		"truncate outbox_queues",
 	],
 	[
 		"a role that it can take",
-		"grant select on outbox_text to reader; grant reader to anon",
+		"grant select on outbox_texts to reader; grant reader to anon",
 		"reader",
-		"select body from outbox_text",
+		"select body from outbox_texts",
 	],
 	[
 		"the sequence of the keys",
-		"grant update on sequence outbox_text_seq_seq to anon",
+		"grant update on sequence outbox_texts_seq_seq to anon",
 		"anon",
-		"select setval('outbox_text_seq_seq', 1)",
+		"select setval('outbox_texts_seq_seq', 1)",
 	],
 ])("tables that are there are refused, with what closes them: %s", async (_, grant, role, sql) => {
 	const store = postgresStore(owner);
 	await create(store);
-	await owner.query("grant select on outbox_text to reader");
+	await owner.query("grant select on outbox_texts to reader");
 	await owner.query(grant);
 	if (role === "reader") await owner.query("grant reader to authenticator");
 	await as(role, sql);
@@ -177,12 +177,12 @@ test("a trigger that grants each new table leaves none open", async () => {
 	const { message } = await refused(postgresStore(owner));
 	expect(message).toContain("in a schema of their own");
 	expect((await owner.query("select 1 from pg_class where relname like 'outbox%'")).rows).toEqual([]);
-	await create(postgresStore(owner, { table: "messaging.outbox_text" }));
+	await create(postgresStore(owner, { prefix: "messaging.outbox" }));
 });
 
 test("other roles may have any rights", async () => {
 	const store = postgresStore(owner);
 	await create(store);
-	await owner.query("grant all on outbox_text to reader, authenticator");
+	await owner.query("grant all on outbox_texts to reader, authenticator");
 	await store.migrate();
 });

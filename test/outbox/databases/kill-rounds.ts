@@ -94,7 +94,7 @@ export async function playRounds(setting: Setting): Promise<void> {
 			});
 		}
 	}
-	const unfinished = () => select("select id, state from outbox_text where state in ('waiting', 'sending', 'held')");
+	const unfinished = () => select("select id, state from outbox_texts where state in ('waiting', 'sending', 'held')");
 	const allDone = () => expect.poll(unfinished, { interval: 200 }).toEqual([]);
 
 	/** Starts a worker, and tells what it has written about itself. */

@@ -92,7 +92,7 @@ test.each(kinds)("%s, killed at each point: every text is there once", async (_,
 	expect(sandbox.violations()).toEqual([]);
 	if (database === "postgres") {
 		const pool = await openPool(task.url);
-		const { rows } = await pool.query("select state, count(*)::int from outbox_text group by 1");
+		const { rows } = await pool.query("select state, count(*)::int from outbox_texts group by 1");
 		expect(rows).toEqual([{ state: "sent", count: texts.length }]);
 	}
 });

@@ -118,7 +118,7 @@ describe.each(libraries)("%s", (_, open) => {
 
 	test("an error of the database quotes neither the number nor the text", async () => {
 		const { outbox, transaction, note, query } = await create();
-		await query("alter table outbox_text add constraint only_short check (length(body) < 9)");
+		await query("alter table outbox_texts add constraint only_short check (length(body) < 9)");
 		for (const enqueue of [
 			() => outbox.enqueue(note),
 			() => transaction(async (tx) => void (await outbox.enqueue(note, { tx }))),
@@ -130,17 +130,17 @@ describe.each(libraries)("%s", (_, open) => {
 			for (const part of [note.to, "quoted", "447700900101"]) expect(all).not.toContain(part);
 		}
 		// A trigger may quote what it likes.
-		await query("alter table outbox_text drop constraint only_short");
+		await query("alter table outbox_texts drop constraint only_short");
 		const quoting = "begin raise exception 'no % to %', new.body, new.recipient; end";
 		await query(`create function refuse() returns trigger language plpgsql as $$ ${quoting} $$`);
-		await query("create trigger refusal before insert on outbox_text for each row execute function refuse()");
+		await query("create trigger refusal before insert on outbox_texts for each row execute function refuse()");
 		const error: unknown = await outbox.enqueue(note).catch((error: unknown) => error);
 		expect(error).toMatchObject({ code: "P0001" });
 		expect(String(error)).not.toMatch(/quoted|4477/);
 		// A statement of the worker has neither number nor text among its values.
-		await query("drop trigger refusal on outbox_text");
+		await query("drop trigger refusal on outbox_texts");
 		await outbox.enqueue(note);
-		await query("create trigger refusal before update on outbox_text for each row execute function refuse()");
+		await query("create trigger refusal before update on outbox_texts for each row execute function refuse()");
 		const refused: unknown = await outbox.runOnce().catch((error: unknown) => error);
 		expect(refused).toMatchObject({ code: "P0001" });
 		expect(String(refused)).not.toMatch(/quoted|4477/);

@@ -31,7 +31,7 @@ test.each([
 ])("what changes very many texts changes a few hundred at once: %s", async (_, open) => {
 	const many = await open(count);
 	const { store, run, statements } = many;
-	const counted = async (where: string, table = "outbox_text"): Promise<number> =>
+	const counted = async (where: string, table = "outbox_texts"): Promise<number> =>
 		Number(Object((await run(`select count(*) as n from ${table} where ${where}`))[0]).n);
 	try {
 		const [all, waiting] = [await counted("1 = 1"), await counted("state = 'waiting'")];
@@ -44,20 +44,20 @@ test.each([
 		expect(await counted("next_at = 900000")).toBe(count / 6);
 		// Of the few that sleep it reads no others.
 		await run(
-			"update outbox_text set reason = 'quiet_hours', next_at = 1234567 where state = 'waiting' and seq % 20 = 0",
+			"update outbox_texts set reason = 'quiet_hours', next_at = 1234567 where state = 'waiting' and seq % 20 = 0",
 		);
 		const asleep = await counted("next_at = 1234567");
 		const before = statements();
 		await store.awaken({ agencyId, until: 1_234_567 }, 850_000);
 		const awakening = statements();
 		expect(await counted("next_at = 850000")).toBe(asleep);
-		const ofTexts = awakening.filter(({ sql }) => !sql.includes("outbox_text_queues"));
+		const ofTexts = awakening.filter(({ sql }) => !sql.includes("outbox_queues"));
 		expect(ofTexts.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThanOrEqual(2 * asleep + 1);
 		await store.recover(800_000);
 		expect(await counted("next_at = 800000")).toBe(waiting);
-		expect(await counted("due_at > 800000", "outbox_text_queues")).toBe(0);
+		expect(await counted("due_at > 800000", "outbox_queues")).toBe(0);
 		await store.endSuspension(agencyId, 700_000);
-		expect(await counted("due_at > 700000", "outbox_text_queues")).toBe(0);
+		expect(await counted("due_at > 700000", "outbox_queues")).toBe(0);
 		expect(await store.restored({ from: 1, to: 2 })).toBe(waiting);
 		expect(await counted(`progress like '%"restored":{"from":1,"to":2}}'`)).toBe(waiting);
 		await store.erase(to);
@@ -90,25 +90,25 @@ test.each([
 			`create function nap() returns trigger language plpgsql as $$ begin
 				if old.seq % ${2 * naps} < 2 then perform pg_sleep(${naps / 1_000}); end if;
 				if tg_op = 'DELETE' then return old; end if; return new; end $$`,
-			"create trigger nap before update or delete on outbox_text for each row execute function nap()",
+			"create trigger nap before update or delete on outbox_texts for each row execute function nap()",
 		],
 	],
 	[
 		"max_statement_time of MariaDB",
 		openMariadb,
 		["update", "delete"].map(
-			(what) => `create trigger nap_${what} before ${what} on outbox_text for each row
+			(what) => `create trigger nap_${what} before ${what} on outbox_texts for each row
 				do if(old.seq % ${2 * naps} < 2, sleep(${naps / 1_000}), 0)`,
 		),
 	],
 ])("purge and erase end under the %s", async (_, open, triggers) => {
 	const many = await open(2 * each, limitMs);
 	try {
-		await many.run(`update outbox_text set state = 'read', next_at = null,
+		await many.run(`update outbox_texts set state = 'read', next_at = null,
 			recipient = case when seq % 2 = 0 then '${frequent}' else '+447700900002' end`);
 		for (const sql of triggers) await many.run(sql);
 		await many.store.erase(to);
-		expect(await many.run("select 1 as one from outbox_text where recipient = ''")).toHaveLength(each);
+		expect(await many.run("select 1 as one from outbox_texts where recipient = ''")).toHaveLength(each);
 		expect(await many.store.purge(1_000)).toBe(each);
 	} finally {
 		await many.close();
@@ -118,7 +118,7 @@ test.each([
 test("a purge passes over what nobody has acknowledged, however much that is, and deletes what comes after it", async () => {
 	const many = await openPostgres(5_000);
 	try {
-		await many.run("update outbox_text set unacknowledged = 1 where state = 'read' and seq <= 2400");
+		await many.run("update outbox_texts set unacknowledged = 1 where state = 'read' and seq <= 2400");
 		expect(await many.store.unacknowledged(10)).toHaveLength(10);
 		expect(await many.store.purge(1_000)).toBe(100);
 	} finally {
@@ -131,7 +131,7 @@ const neighbour = `const Libsql = require("libsql");
 const db = new Libsql(process.argv[1]);
 db.exec("pragma busy_timeout = 60000");
 process.stdout.write("writes\\n");
-setInterval(() => db.exec("insert into seen select count(*) from outbox_text"), 5);`;
+setInterval(() => db.exec("insert into seen select count(*) from outbox_texts"), 5);`;
 
 test("another process writes to SQLite during a purge", async () => {
 	const file = newFile();

@@ -38,11 +38,11 @@ const columns =
 export async function fill({ run }: Many, count: number, numbers: Numbers, concat: (...parts: string[]) => string) {
 	const isRead = `n < ${count / 2}`;
 	const to = `case when n % 3 = 0 then '${frequent}' else ${concat("'+4477009'", `cast(10000 + n % 50000 as char(5))`)} end`;
-	await run(`insert into outbox_text (${columns}) select ${concat("'t'", "cast(n as char(9))")}, '${agencyId}', ${to}, 'See you at 14:00.', 1,
+	await run(`insert into outbox_texts (${columns}) select ${concat("'t'", "cast(n as char(9))")}, '${agencyId}', ${to}, 'See you at 14:00.', 1,
 		case when ${isRead} then 'read' else 'waiting' end, 1, case when ${isRead} then null else 1000000 end, 0, 0,
 		'${JSON.stringify(newText.progress)}', 1, null from ${numbers(count)}`);
-	await run(`insert into outbox_text_queues (recipient, agency_id, band, due_at)
-		select distinct recipient, agency_id, 1, 1000000 from outbox_text where state = 'waiting'`);
+	await run(`insert into outbox_queues (recipient, agency_id, band, due_at)
+		select distinct recipient, agency_id, 1, 1000000 from outbox_texts where state = 'waiting'`);
 }
 
 const plus = (...parts: string[]): string => parts.join(" || ").replaceAll(/char\(\d\)/g, "text");
@@ -105,7 +105,7 @@ export async function manyOnMariadb(url: string, count: number, limitMs: number)
 		(n) => `(select seq as n from seq_0_to_${n - 1}) numbers`,
 		(...parts) => `concat(${parts.join(", ")})`,
 	);
-	await run("analyze table outbox_text, outbox_text_queues");
+	await run("analyze table outbox_texts, outbox_queues");
 	return many;
 }
 

@@ -48,7 +48,7 @@ const open: Record<string, () => Promise<Opened>> = {
 			run: (sql) => pool.query(sql),
 			numbers: `generate_series(0, ${texts - 1})`,
 			join: (one, other) => `${one} || ${other}`,
-			settle: ["vacuum analyze outbox_text"],
+			settle: ["vacuum analyze outbox_texts"],
 			close: async () => {
 				await pool.end();
 				await server.close();
@@ -66,7 +66,7 @@ const open: Record<string, () => Promise<Opened>> = {
 			numbers: `(select a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d + 100000 * g.d as n
 				from digits a, digits b, digits c, digits e, digits f, digits g)`,
 			join: (one, other) => `concat(${one}, ${other})`,
-			settle: ["analyze table outbox_text"],
+			settle: ["analyze table outbox_texts"],
 			close: async () => {
 				await pool.end();
 				await server.close();
@@ -103,9 +103,9 @@ for (const [what, state] of [
 		"case n % 4 when 0 then 'waiting' when 1 then 'sending' when 2 then 'held' else 'unknown' end",
 	],
 ] as const) {
-	await run("delete from outbox_text");
+	await run("delete from outbox_texts");
 	const next = `case when ${state} in ('waiting', 'sending', 'held') then ${noon} + n end`;
-	await run(`insert into outbox_text (${columns}) select ${join("'t'", "n")}, 'agy_1', ${join("'+4477'", "n")}, 'See you at 14:00.',
+	await run(`insert into outbox_texts (${columns}) select ${join("'t'", "n")}, 'agy_1', ${join("'+4477'", "n")}, 'See you at 14:00.',
 		${noon}, ${state}, ${noon}, ${next}, 0, 0, '${JSON.stringify(newProgress)}', 0, 0, null from ${numbers} ${kind === "libsql" ? "" : "as numbers"}${kind === "postgres" ? " (n)" : ""}`);
 	for (const vacuumed of kind === "postgres" ? [false, true] : [true]) {
 		if (vacuumed) for (const statement of settle) await run(statement);

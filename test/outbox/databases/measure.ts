@@ -42,13 +42,13 @@ async function openSqlite(): Promise<Opened> {
 		store: sqliteStore(db),
 		fill: async (queues) =>
 			db.exec(
-				`insert into outbox_text (${columns}) ${numbers} select ${rowOf(queues, "printf('%08d', (n))")} from numbers`,
+				`insert into outbox_texts (${columns}) ${numbers} select ${rowOf(queues, "printf('%08d', (n))")} from numbers`,
 			),
-		clear: async () => db.exec("delete from outbox_text; delete from outbox_text_queues; delete from sqlite_sequence"),
+		clear: async () => db.exec("delete from outbox_texts; delete from outbox_queues; delete from sqlite_sequence"),
 		unadopted: async () =>
 			Number(
 				Object(
-					db.prepare("select count(*) as n from (select 1 from outbox_text where arrived = 1 limit 1) as found").get(),
+					db.prepare("select count(*) as n from (select 1 from outbox_texts where arrived = 1 limit 1) as found").get(),
 				).n,
 			),
 		close: async () => void db.close(),
@@ -63,14 +63,14 @@ async function openPostgres(): Promise<Opened> {
 		store: postgresStore(pool),
 		fill: async (queues) => {
 			await pool.query(
-				`insert into outbox_text (${columns}) select ${rowOf(queues, "lpad((n)::text, 8, '0')")} ${from}`,
+				`insert into outbox_texts (${columns}) select ${rowOf(queues, "lpad((n)::text, 8, '0')")} ${from}`,
 			);
-			await pool.query("vacuum analyze outbox_text");
+			await pool.query("vacuum analyze outbox_texts");
 		},
-		clear: () => pool.query("truncate outbox_text, outbox_text_queues"),
+		clear: () => pool.query("truncate outbox_texts, outbox_queues"),
 		unadopted: async () =>
 			Number(
-				(await pool.query("select count(*) as n from (select 1 from outbox_text where arrived = 1 limit 1) as found"))
+				(await pool.query("select count(*) as n from (select 1 from outbox_texts where arrived = 1 limit 1) as found"))
 					.rows[0].n,
 			),
 		close: async () => {
@@ -94,17 +94,19 @@ async function openMysql(): Promise<Opened> {
 				.replace("'t' || n", "concat('t', n)")
 				.replace(/'\+4477' \|\| (lpad\(.*?'0'\))/, "concat('+4477', $1)")
 				.replace("n / 100", "n div 100");
-			await pool.query(`insert into outbox_text (${columns}) select ${row} from (${numbers}) numbers`);
-			await pool.query("analyze table outbox_text");
+			await pool.query(`insert into outbox_texts (${columns}) select ${row} from (${numbers}) numbers`);
+			await pool.query("analyze table outbox_texts");
 		},
 		clear: async () => {
-			for (const table of ["outbox_text", "outbox_text_queues"]) await pool.query(`truncate ${table}`);
+			for (const table of ["outbox_texts", "outbox_queues"]) await pool.query(`truncate ${table}`);
 		},
 		unadopted: async () =>
 			Number(
 				Object(
 					(
-						await pool.query("select count(*) as n from (select 1 from outbox_text where arrived = 1 limit 1) as found")
+						await pool.query(
+							"select count(*) as n from (select 1 from outbox_texts where arrived = 1 limit 1) as found",
+						)
 					)[0],
 				)[0].n,
 			),

@@ -11,10 +11,10 @@ test("an index whose build was ended on PostgreSQL is built again", async () => 
 	const pool = await openPool();
 	const store = postgresStore(pool);
 	await store.migrate();
-	await pool.query("update pg_index set indisvalid = false where indexrelid = 'outbox_text_arrived'::regclass");
+	await pool.query("update pg_index set indisvalid = false where indexrelid = 'outbox_texts_arrived'::regclass");
 	await Promise.all([store.migrate(), store.migrate()]);
 	const { rows: indexes } = await pool.query(
-		"select indisvalid from pg_index where indrelid = 'outbox_text'::regclass",
+		"select indisvalid from pg_index where indrelid = 'outbox_texts'::regclass",
 	);
 	expect(indexes.length).toBeGreaterThan(10);
 	expect(indexes.every(({ indisvalid }) => indisvalid === true)).toBe(true);
@@ -24,10 +24,10 @@ test("a migration that finds every index on PostgreSQL waits for nobody's turn",
 	const pool = await openPool();
 	const store = postgresStore(pool);
 	await store.migrate();
-	const sign = "insert into outbox_text_stop (name, stopped_at) values ('migrating', 9000000000000)";
+	const sign = "insert into outbox_stop (name, stopped_at) values ('migrating', 9000000000000)";
 	await pool.query(sign);
 	await store.migrate();
-	const { rowCount } = await pool.query("select 1 from outbox_text_stop where name = 'migrating'");
+	const { rowCount } = await pool.query("select 1 from outbox_stop where name = 'migrating'");
 	expect(rowCount).toBe(1);
 });
 
@@ -47,19 +47,19 @@ test("processes that migrate at once beside long transactions build every index 
 	const validOnes = async () =>
 		(
 			await pool.query(
-				"select indexrelid::regclass::text as name from pg_index where indrelid = 'outbox_text'::regclass and indisvalid order by 1",
+				"select indexrelid::regclass::text as name from pg_index where indrelid = 'outbox_texts'::regclass and indisvalid order by 1",
 			)
 		).rows;
 	const all = await validOnes();
 	await store.insert({ ...newText, id: "a" }, undefined);
-	await pool.query("drop index outbox_text_arrived, outbox_text_health");
+	await pool.query("drop index outbox_texts_arrived, outbox_texts_health");
 	// A build waits for them, and longer than the database takes to see that two wait for each other.
 	let isOver = false;
 	const write = async () => {
 		while (!isOver) {
 			const client = await pool.connect();
 			await client.query("begin");
-			await client.query("update outbox_text set since = since where id = 'a'");
+			await client.query("update outbox_texts set since = since where id = 'a'");
 			await new Promise((resolve) => setTimeout(resolve, 1_500));
 			await client.query("commit");
 			client.release();

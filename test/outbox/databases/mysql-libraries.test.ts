@@ -126,7 +126,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 					expect(all).toContain(text);
 					for (const part of [note.to, "quoted", "447700900101", digits]) expect(all).not.toContain(part);
 				};
-				await query("alter table outbox_text add constraint only_short check (char_length(body) < 9)");
+				await query("alter table outbox_texts add constraint only_short check (char_length(body) < 9)");
 				for (const enqueue of [
 					() => outbox.enqueue(note),
 					() => transaction(async (tx) => void (await outbox.enqueue(note, { tx }))),
@@ -137,9 +137,9 @@ describe.each(mysqlKinds)("%s", (kind) => {
 						"only_short",
 					);
 				// A trigger may quote what it likes.
-				await query("alter table outbox_text drop constraint only_short");
+				await query("alter table outbox_texts drop constraint only_short");
 				await query(
-					`create trigger refusal before insert on outbox_text for each row
+					`create trigger refusal before insert on outbox_texts for each row
 				begin
 					declare said varchar(128);
 					set said = concat('no ', left(new.body, 20), ' to ', new.recipient);
@@ -151,7 +151,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 				await query("drop trigger refusal");
 				await outbox.enqueue(note);
 				await query(
-					`create trigger refusal before update on outbox_text for each row
+					`create trigger refusal before update on outbox_texts for each row
 				begin
 					declare said varchar(128);
 					set said = concat('no ', left(old.body, 20), ' to ', old.recipient);

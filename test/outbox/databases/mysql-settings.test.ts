@@ -142,7 +142,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 			const { pool, store } = await open(`set session transaction isolation level ${level}`);
 			const tx = await begin(pool);
 			// The snapshot of the transaction is older than the other text.
-			await tx.query("select 1 from outbox_text_workers");
+			await tx.query("select 1 from outbox_workers");
 			await store.insert({ ...text, id: "a", body: "First" }, undefined);
 			expect(await store.insert({ ...text, id: "a", body: "Second" }, tx)).toMatchObject({ body: "First" });
 			await end(tx);
@@ -200,15 +200,15 @@ describe.each(mysqlKinds)("%s", (kind) => {
 	test("a statement that is ended by a deadlock or a lock time-out is repeated", async () => {
 		const { pool, store } = await open("set innodb_lock_wait_timeout = 1");
 		for (const id of ["a", "b"]) await store.insert({ ...text, id, notAfter: 900 }, undefined);
-		await pool.query("update outbox_text set next_at = 100");
+		await pool.query("update outbox_texts set next_at = 100");
 		await pool.query("create table ballast (n int)");
 		const other = await begin(pool);
 		// The transaction that has changed less is ended: that is the store's statement.
 		await other.query(`insert into ballast values ${Array.from({ length: 50 }, (_, n) => `(${n})`).join(", ")}`);
-		await other.query("update outbox_text set body = 'B' where id = 'b'");
+		await other.query("update outbox_texts set body = 'B' where id = 'b'");
 		const woken = store.wake(text, 50);
 		await other.query("set innodb_lock_wait_timeout = 20");
-		await other.query("update outbox_text set body = 'A' where id = 'a'");
+		await other.query("update outbox_texts set body = 'A' where id = 'a'");
 		// Longer than the time-out of the store's statement.
 		await new Promise((resolve) => setTimeout(resolve, 1_500));
 		await end(other);
@@ -235,9 +235,9 @@ describe.each(mysqlKinds)("%s", (kind) => {
 			expect(tables).toEqual([]);
 		}
 		const pool = await openPool();
-		for (const table of ["1texts", "texts; drop", "a.b.c", ""])
-			expect(() => mysqlStore(pool, { table })).toThrow(
-				expect.objectContaining({ field: "table", rule: expect.stringContaining("database.name") }),
+		for (const prefix of ["1texts", "texts; drop", "a.b.c", ""])
+			expect(() => mysqlStore(pool, { prefix })).toThrow(
+				expect.objectContaining({ field: "prefix", rule: expect.stringContaining("database.name") }),
 			);
 	});
 
@@ -285,12 +285,12 @@ describe.each(mysqlKinds)("%s", (kind) => {
 		const pool = await openPool();
 		const database = `crm_${crypto.randomUUID().slice(0, 8)}`;
 		await Promise.all(
-			["texts", `${database}.texts`].flatMap((table) => [1, 2, 3].map(() => mysqlStore(pool, { table }).migrate())),
+			["outbox", `${database}.outbox`].flatMap((prefix) => [1, 2, 3].map(() => mysqlStore(pool, { prefix }).migrate())),
 		);
-		await mysqlStore(pool, { table: `${database}.texts` }).insert({ ...text, id: "a" }, undefined);
-		const [rows] = await pool.query(`select id from ${database}.texts`);
+		await mysqlStore(pool, { prefix: `${database}.outbox` }).insert({ ...text, id: "a" }, undefined);
+		const [rows] = await pool.query(`select id from ${database}.outbox_texts`);
 		expect(rows).toEqual([{ id: "a" }]);
-		expect(await mysqlStore(pool, { table: "texts" }).find("a")).toBeUndefined();
+		expect(await mysqlStore(pool, { prefix: "outbox" }).find("a")).toBeUndefined();
 		await pool.query(`drop database ${database}`);
 	});
 
@@ -304,14 +304,14 @@ describe.each(mysqlKinds)("%s", (kind) => {
 		await pool.query(`create user ${user} identified by 'sesame'`);
 		await pool.query(`grant select, insert, update, delete on ${database}.* to ${user}`);
 		const app = await openPool(limited.href);
-		for (const table of ["outbox_text", `${database}.outbox_text`]) {
-			const own = mysqlStore(app, { table });
+		for (const prefix of ["outbox", `${database}.outbox`]) {
+			const own = mysqlStore(app, { prefix });
 			await own.migrate();
-			await own.insert({ ...text, id: table }, undefined);
+			await own.insert({ ...text, id: prefix }, undefined);
 		}
 		expect(await store.claim(claim)).toHaveLength(1);
 		// Missing tables still need the right.
-		await expect(mysqlStore(app, { table: "other" }).migrate()).rejects.toMatchObject({
+		await expect(mysqlStore(app, { prefix: "other" }).migrate()).rejects.toMatchObject({
 			code: "ER_TABLEACCESS_DENIED_ERROR",
 		});
 		await pool.query(`drop user ${user}`);
@@ -319,7 +319,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 
 	test("a text that cannot be read back in a transaction fails with the database's code", async () => {
 		const { url, pool, store } = await open();
-		await query(url, "rename table outbox_text to elsewhere");
+		await query(url, "rename table outbox_texts to elsewhere");
 		const tx = await begin(pool);
 		await expect(store.insert({ ...text, id: "a" }, tx)).rejects.toMatchObject({ code: "ER_NO_SUCH_TABLE" });
 		await end(tx, "rollback");
@@ -330,11 +330,11 @@ describe.each(mysqlKinds)("%s", (kind) => {
 		const left = async (id: string) => {
 			await store.insert({ ...text, id, body: "Left over" }, undefined);
 			await pool.query(
-				"update outbox_text set state = 'unconfirmed', next_at = null, queue_id = 'token' where id = ?",
+				"update outbox_texts set state = 'unconfirmed', next_at = null, queue_id = 'token' where id = ?",
 				[id],
 			);
 		};
-		const count = async () => ((await pool.query("select id from outbox_text")) as unknown[][])[0]?.length;
+		const count = async () => ((await pool.query("select id from outbox_texts")) as unknown[][])[0]?.length;
 		await left("a");
 		expect(await store.find("a")).toBeUndefined();
 		expect([await store.open(text, 10, 1), await store.unfinished(text), await store.claim(claim)]).toEqual([
@@ -360,6 +360,6 @@ describe.each(mysqlKinds)("%s", (kind) => {
 		const connection = await pool.getConnection();
 		await expect(store.insert({ ...text, id: "a" }, connection)).rejects.toMatchObject({ field: "tx" });
 		connection.release();
-		expect((await pool.query("select id from outbox_text"))[0]).toEqual([]);
+		expect((await pool.query("select id from outbox_texts"))[0]).toEqual([]);
 	});
 });

@@ -15,8 +15,8 @@ describe.each(mysqlKinds)("%s", (kind) => {
 	async function emptyPool(): Promise<mysql.Pool> {
 		shared ??= openPool();
 		const pool = await shared;
-		for (const end of ["", "_worker", "_stop", "_queues", "_agencies"])
-			await pool.query(`delete from outbox_text${end}`).catch(() => {});
+		for (const end of ["texts", "workers", "stop", "queues", "agencies"])
+			await pool.query(`delete from outbox_${end}`).catch(() => {});
 		return pool;
 	}
 
@@ -37,14 +37,14 @@ describe.each(mysqlKinds)("%s", (kind) => {
 		await store.insert({ ...newText, id: "t", createdAt: 1 }, undefined);
 		const columns =
 			"agency_id, body, created_at, state, since, next_at, ready_at, version, progress, begun_at, priority";
-		const [copied] = await pool.query(`select ${columns} from outbox_text`);
+		const [copied] = await pool.query(`select ${columns} from outbox_texts`);
 		const [row] = copied as Record<string, unknown>[];
 		const rows = Array.from({ length: texts }, (_, at) => {
 			const to = `+44770090${String(at % 1_000).padStart(4, "0")}`;
 			return [`t${at}`, to, ...Object.values(row ?? {})];
 		});
-		await pool.query(`insert into outbox_text (id, recipient, ${columns}) values ?`, [rows]);
-		await pool.query("analyze table outbox_text");
+		await pool.query(`insert into outbox_texts (id, recipient, ${columns}) values ?`, [rows]);
+		await pool.query("analyze table outbox_texts");
 		seen.length = 0;
 		await runStatements(store);
 		expect(seen.length).toBeGreaterThan(20);
@@ -52,7 +52,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 			if (!/^\s*(select|update|delete)/.test(sql)) continue;
 			const [plan] = await pool.query(`explain ${sql}`);
 			for (const { table, type, Extra } of plan as Record<string, unknown>[]) {
-				if (!["outbox_text", "outbox_text_queues", "t", "q"].includes(String(table))) continue;
+				if (!["outbox_texts", "outbox_queues", "t", "q"].includes(String(table))) continue;
 				expect(`${type} for ${sql}`).not.toMatch(/^ALL/);
 				if (/order by (part_open|due_at)/.test(sql)) expect(`${Extra} for ${sql}`).not.toMatch(/filesort/);
 			}
@@ -65,12 +65,12 @@ describe.each(mysqlKinds)("%s", (kind) => {
 			return {
 				...mysqlStore(pool),
 				async nextDue() {
-					const sql = `select min(at) as at from (select min(due_at) as at from outbox_text_queues
-						union all select min(next_at) from outbox_text where arrived = 1) as due`;
+					const sql = `select min(at) as at from (select min(due_at) as at from outbox_queues
+						union all select min(next_at) from outbox_texts where arrived = 1) as due`;
 					const [[row]] = await pool.query<mysql.RowDataPacket[]>(sql);
 					return row?.at === null ? undefined : Number(row?.at);
 				},
-				expire: async () => void (await pool.query("update outbox_text_queues set lease_until = 0")),
+				expire: async () => void (await pool.query("update outbox_queues set lease_until = 0")),
 			};
 		});
 	}, 1_200_000);

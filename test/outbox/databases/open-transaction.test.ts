@@ -78,6 +78,6 @@ test.each([
 test("a table without one of its columns names it too", async () => {
 	const { db, outbox, text } = open();
 	await outbox.migrate();
-	db.exec("alter table outbox_text drop column not_before");
+	db.exec("alter table outbox_texts drop column not_before");
 	await expect(outbox.enqueue({ ...text, id: "a" })).rejects.toThrow("call outbox.migrate() first");
 });

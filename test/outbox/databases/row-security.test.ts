@@ -10,7 +10,7 @@ import { usePostgres } from "./server.ts";
 
 const { create, openPool } = usePostgres(import.meta.url);
 
-const tables = ["", "_stop", "_queues", "_agencies", "_workers"].map((end) => `outbox_text${end}`);
+const tables = ["texts", "stop", "queues", "agencies", "workers"].map((end) => `outbox_${end}`);
 
 /** A database with tables, and roles with all rights on them: one of the application and one of the worker. */
 async function open() {
@@ -31,21 +31,21 @@ async function open() {
 		const pool = await openPool(as.href);
 		return { role, pool, outbox: outboxOn(pool) };
 	}
-	const hide = async (table = "outbox_text") => {
+	const hide = async (table = "outbox_texts") => {
 		await owner.query(`alter table ${table} enable row level security`);
 		await owner.query(
 			`create policy tenant on ${table} using (current_setting('app.agency', true) = 'a') with check (current_setting('app.agency', true) = 'a')`,
 		);
 	};
 	const text = { agencyId: sandbox.agency().id, to: "+447700900101", body: "Visit at 14:00" };
-	const stored = async () => (await owner.query("select id, state from outbox_text order by id")).rows;
+	const stored = async () => (await owner.query("select id, state from outbox_texts order by id")).rows;
 	return { owner, sandbox, outboxOn, roleOf, hide, text, stored };
 }
 
 const refusal = (field: string, role: string) => ({
 	_tag: "PartnerInvalidInput",
 	field,
-	message: expect.stringMatching(new RegExp(`outbox_text.* ${role}\\b.*alter table .*row level security`)),
+	message: expect.stringMatching(new RegExp(`outbox_.* ${role}\\b.*alter table .*row level security`)),
 });
 
 test("a role to which rows are hidden stores nothing, and its worker and runOnce end with what mends it", async () => {
@@ -87,7 +87,7 @@ test("a role to which rows are hidden stores nothing, and its worker and runOnce
 	expect((await app.outbox.status("a"))?.state).toBe("held");
 });
 
-test.each(["outbox_text", ...tables.slice(1)])(
+test.each(["outbox_texts", ...tables.slice(1)])(
 	"a worker ends when rows of %s are hidden while it works",
 	async (table) => {
 		const { roleOf, hide, sandbox } = await open();
@@ -108,7 +108,7 @@ test("no request begins once a stop may be hidden, until the worker ends", async
 	const row = await store.insert({ ...newText, ...text, id: "a", createdAt: 1 }, undefined);
 	const [lease] = await store.claim({ now: 2, limit: 1, each: 1, leaseMs: 60_000, isReading: false });
 	expect(await store.open(row, 1, 2)).toMatchObject([{ id: "a", isStopped: false }]);
-	await hide("outbox_text_stop");
+	await hide("outbox_stop");
 	const begin = { unlessStopped: true, lease, leaseMs: 60_000 };
 	expect(await store.save({ ...row, state: "sending" }, begin)).toBe(false);
 	await expect(store.beat({ id: "a", version: "1.0.0", runsOnce: false })).rejects.toMatchObject({
@@ -172,16 +172,16 @@ test("the owner sees all rows, unless row level security is forced", async () =>
 	const { owner, roleOf, text } = await open();
 	const { role, pool, outbox } = await roleOf("owner");
 	for (const table of tables) await owner.query(`alter table ${table} owner to ${role}`);
-	await owner.query("alter table outbox_text_queues enable row level security");
+	await owner.query("alter table outbox_queues enable row level security");
 	await outbox.migrate();
 	await outbox.enqueue({ ...text, id: "a" });
-	await owner.query("alter table outbox_text_queues force row level security");
+	await owner.query("alter table outbox_queues force row level security");
 	const calls = [() => outbox.migrate(), () => outbox.enqueue({ ...text, id: "b" }), () => outbox.runOnce()];
 	for (const call of calls) await expect(call()).rejects.toMatchObject(refusal("pool", role));
 	const refused: unknown = await outbox.migrate().catch((error: unknown) => error);
 	const { message } = Object(refused);
 	const [, mend = ""] = /Run: (.*?); or/.exec(String(message)) ?? [];
-	expect(mend).toBe("alter table outbox_text_queues no force row level security");
+	expect(mend).toBe("alter table outbox_queues no force row level security");
 	await pool.query(mend);
 	await outbox.runOnce();
 	expect((await outbox.status("a"))?.state).toBe("held");

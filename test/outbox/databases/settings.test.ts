@@ -28,7 +28,7 @@ test("tenants by search_path have a table each, even if public has one", async (
 	const bodies = stores.map(async (store) => (await store.find("a"))?.body);
 	expect(await Promise.all(bodies)).toEqual(["public", "tenant_a", "tenant_b"]);
 	const { rows } = await (await openPool(url)).query(
-		"select schemaname, count(*)::int from pg_indexes where indexname like 'outbox_text%' group by 1 order by 1",
+		"select schemaname, count(*)::int from pg_indexes where indexname like 'outbox_texts%' group by 1 order by 1",
 	);
 	expect(new Set(rows.map((row) => row.count)).size).toBe(1);
 	expect(rows).toHaveLength(3);
@@ -36,9 +36,9 @@ test("tenants by search_path have a table each, even if public has one", async (
 
 test("the schema of the table is created, by processes that start at the same moment", async () => {
 	const pool = await openPool();
-	await Promise.all([1, 2, 3].map(() => postgresStore(pool, { table: "crm.texts" }).migrate()));
-	await postgresStore(pool, { table: "crm.texts" }).insert({ ...text, id: "a" }, undefined);
-	expect((await pool.query("select id from crm.texts")).rows).toEqual([{ id: "a" }]);
+	await Promise.all([1, 2, 3].map(() => postgresStore(pool, { prefix: "crm.outbox" }).migrate()));
+	await postgresStore(pool, { prefix: "crm.outbox" }).insert({ ...text, id: "a" }, undefined);
+	expect((await pool.query("select id from crm.outbox_texts")).rows).toEqual([{ id: "a" }]);
 });
 
 test("a user who may not create a schema uses the one that is there", async () => {
@@ -48,10 +48,10 @@ test("a user who may not create a schema uses the one that is there", async () =
 	await owner.query(`create role ${name} login; create schema crm authorization ${name}`);
 	const as = new URL(url);
 	as.username = name;
-	const store = postgresStore(await openPool(as.href), { table: "crm.texts" });
+	const store = postgresStore(await openPool(as.href), { prefix: "crm.outbox" });
 	await store.migrate();
 	await store.migrate();
-	await expect(postgresStore(await openPool(as.href), { table: "elsewhere.texts" }).migrate()).rejects.toMatchObject({
+	await expect(postgresStore(await openPool(as.href), { prefix: "elsewhere.outbox" }).migrate()).rejects.toMatchObject({
 		code: "42501",
 	});
 	await owner.query(`drop schema crm cascade; drop role ${name}`);
@@ -65,7 +65,7 @@ test("with serializable transactions, a statement that fails because of another 
 	const other = await pool.connect();
 	try {
 		await other.query("begin");
-		await other.query("update outbox_text set body = 'Changed' where id = 'a'");
+		await other.query("update outbox_texts set body = 'Changed' where id = 'a'");
 		// It waits for the row, and fails with 40001 when the other one commits.
 		const saved = store.save({ ...row, nextAt: 50 });
 		const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
@@ -118,6 +118,6 @@ test.each([
 	}
 	// A third connection writes at once.
 	const third = new Libsql(file);
-	third.exec("update outbox_text set body = 'changed'");
+	third.exec("update outbox_texts set body = 'changed'");
 	expect((await store.find("t29"))?.body).toBe("changed");
 });

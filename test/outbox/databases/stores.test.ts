@@ -52,7 +52,7 @@ if (isLong) {
 		storeSuite(async () => {
 			const pool = await emptyPool();
 			await pool.query("create schema crm");
-			return postgresStore(pool, { table: "crm.texts" });
+			return postgresStore(pool, { prefix: "crm.outbox" });
 		}));
 }
 
@@ -77,7 +77,7 @@ test("what a stop and an opt-out leave of a number cannot be reversed: each data
 		await store.stop(text);
 		await store.stop({ to: text.to });
 		await store.note(text, { optedOut: { service: 1 } });
-		return (db.prepare("select name from outbox_text_stop").all() as { name: string }[])
+		return (db.prepare("select name from outbox_stop").all() as { name: string }[])
 			.map(({ name }) => name)
 			.filter((name) => name.includes("-"));
 	};
@@ -89,8 +89,8 @@ test("processes that start at the same moment all find their tables on a Postgre
 	const pool = await openPool();
 	await Promise.all([1, 2, 3, 4].map(() => pool.query("select pg_sleep(0.1)")));
 	for (let round = 0; round < (isLong ? 10 : 4); round++) {
-		const table = `texts_${round}`;
-		await Promise.all([1, 2, 3, 4].map(() => postgresStore(pool, { table }).migrate()));
+		const prefix = `outbox_${round}`;
+		await Promise.all([1, 2, 3, 4].map(() => postgresStore(pool, { prefix }).migrate()));
 	}
 });
 
@@ -110,14 +110,14 @@ test("migrating again waits for no transaction that has enqueued on a PostgreSQL
 	expect((await store.find("a"))?.id).toBe("a");
 });
 
-test.each(["outbox_text", "crm.texts"])("an index that is missing is created: %s", async (table) => {
+test.each(["outbox", "crm.outbox"])("an index that is missing is created: %s", async (prefix) => {
 	const pool = await openPool();
 	await pool.query("create schema crm");
-	const store = postgresStore(pool, { table });
+	const store = postgresStore(pool, { prefix });
 	await store.migrate();
-	const definition = "select indexdef from pg_indexes where indexname like '%_queue'";
+	const definition = "select indexdef from pg_indexes where indexname like '%_texts_queue'";
 	const { rows: before } = await pool.query(definition);
-	await pool.query(`drop index ${table}_queue`);
+	await pool.query(`drop index ${prefix}_texts_queue`);
 	await store.migrate();
 	expect((await pool.query(definition)).rows).toEqual(before);
 	expect(before).toHaveLength(1);
@@ -173,17 +173,17 @@ test("a statement that PostgreSQL ends because of a deadlock is repeated", async
 	const store = postgresStore(pool);
 	await store.migrate();
 	for (const id of ["a", "b"]) await store.insert({ ...text, id }, undefined);
-	await pool.query("update outbox_text set next_at = 100");
+	await pool.query("update outbox_texts set next_at = 100");
 	const other = await pool.connect();
 	try {
 		// The store's statement is the one that is ended.
 		await other.query("set deadlock_timeout = '1min'");
 		await other.query("begin");
-		await other.query("update outbox_text set body = 'B' where id = 'b'");
+		await other.query("update outbox_texts set body = 'B' where id = 'b'");
 		const woken = store.wake(text, 50);
 		const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
 		await expect.poll(async () => (await pool.query(waiting)).rows.length).toBe(1);
-		await other.query("update outbox_text set body = 'A' where id = 'a'");
+		await other.query("update outbox_texts set body = 'A' where id = 'a'");
 		await other.query("commit");
 		await woken;
 	} finally {
@@ -357,7 +357,7 @@ describe("many waiting texts to many contacts cost no scan", () => {
 		await runStatements(store);
 		expect(seen.length).toBeGreaterThan(10);
 		// Agencies and workers are few, and so are the queues that were chosen of each.
-		const scan = /^SCAN (?!CONSTANT|outbox_text_(agencies|workers)|q\d|a\b|.*USING INDEX)/;
+		const scan = /^SCAN (?!CONSTANT|outbox_(agencies|workers)|q\d|a\b|.*USING INDEX)/;
 		for (const { sql } of seen) {
 			if (sql.startsWith("insert")) continue;
 			const plan = db.prepare(`explain query plan ${sql}`).all(...(sql.match(/\?/g) ?? []).map(() => 1));
@@ -382,21 +382,21 @@ describe("many waiting texts to many contacts cost no scan", () => {
 		await client.query("commit");
 		client.release();
 		// Nor while the statements run: a table of a few hundred queues is read from end to end once its size is known.
-		for (const table of ["", "_queues", "_agencies", "_stop", "_workers"])
-			await pool.query(`alter table if exists outbox_text${table} set (autovacuum_enabled = off)`);
+		for (const table of ["texts", "queues", "agencies", "stop", "workers"])
+			await pool.query(`alter table if exists outbox_${table} set (autovacuum_enabled = off)`);
 		await pool.query("analyze");
 		seen.length = 0;
 		await runStatements(store);
 		expect(seen.length).toBeGreaterThan(10);
 		for (const { sql, values } of [...seen]) {
 			// It is to read the next few hundred queues, and here there are no more.
-			if (sql.includes("from (select id from outbox_text_queues")) continue;
+			if (sql.includes("from (select id from outbox_queues")) continue;
 			const { rows } = await pool.query(`explain ${sql}`, [...values]);
 			const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
 			// The table of stops is empty here, and agencies are few.
 			const scan = findsDue(sql)
-				? /Seq Scan(?! on outbox_text_(stop|agencies))|Sort/
-				: /Seq Scan(?! on outbox_text_(stop|agencies|worker))/;
+				? /Seq Scan(?! on outbox_(stop|agencies))|Sort/
+				: /Seq Scan(?! on outbox_(stop|agencies|worker))/;
 			expect(`${plan}\nfor ${sql}`).not.toMatch(scan);
 		}
 	});
