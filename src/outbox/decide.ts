@@ -3,7 +3,7 @@
  */
 import type { Message } from "messaging-conversations";
 import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
-import { baselineBefore, isSurelyOpen, openFor, serviceNow } from "./baseline.ts";
+import { baselineBefore, openFor, serviceNow } from "./baseline.ts";
 import { latestByOwn, unmeasured } from "./clocks.ts";
 import {
 	byOthers,
@@ -20,7 +20,7 @@ import {
 	slackMs,
 	timeOf,
 } from "./match.ts";
-import { type OnHeld, policies, purposeOf } from "./policy/purpose.ts";
+import type { OnHeld } from "./policy/purpose.ts";
 import {
 	type Change,
 	type FactTime,
@@ -152,26 +152,6 @@ function perhapsDeclined(match: Match, lastHeld: LastHeld | undefined, now: numb
 			.some((message) => isText(message) && Math.abs(timeOf(message.createdAt) - timeOf(createdAt)) < slackMs);
 	const tap = since.find((message, at) => isTap(message) && !isConsent(message, at));
 	return timeOfTap(tap, now);
-}
-
-/** What was chosen for a text while the service holds another one. */
-const chosenOnHeld = (text: OutboxText, rules: Pick<Rules, "onHeld">): OnHeld | undefined =>
-	text.progress.given?.onHeld ?? rules.onHeld;
-
-/** What a text does while the service holds one of somebody else. Whatever it is for, it does not take that place unasked. */
-export function onOtherHeldOf(text: OutboxText, rules: Pick<Rules, "onHeld">): OnHeld {
-	return chosenOnHeld(text, rules) ?? "wait";
-}
-
-/** What a text does while the service holds an earlier one of this outbox. */
-export function onOwnHeldOf(text: OutboxText, held: Pick<OutboxText, "id">, rules: Pick<Rules, "onHeld">): OnHeld {
-	if (text.progress.given?.supersedes === held.id) return "replace";
-	return chosenOnHeld(text, rules) ?? policies[purposeOf(text)].onOwnHeld;
-}
-
-/** Whether it may be sent although the service holds another one. */
-export function mayTakePlace(onHeld: OnHeld, match: Match | null, now: number): boolean {
-	return onHeld === "replace" || (onHeld === "send_if_open" && isSurelyOpen(match?.reading ?? null, now));
 }
 
 /** A request was made, and the conversation has been read since. */

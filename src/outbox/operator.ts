@@ -22,7 +22,7 @@ import { minutesFrom, type ZonedHours } from "./policy/quiet-hours.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { OutboxStore } from "./store.ts";
 import { inChunks } from "./stores/connection.ts";
-import { stillArriving, withHeirs } from "./supersede.ts";
+import { heirsIn, stillArriving } from "./supersede.ts";
 import { changed, isUnfinished, type OutboxText } from "./text.ts";
 import { type Snapshot, waitsForOf } from "./waits-for.ts";
 
@@ -119,9 +119,9 @@ export function createOperator(
 	async function statusFrom(row: OutboxText, all: Snapshot): Promise<OutboxStatus> {
 		const arriving = await stillArriving(store, row);
 		if (!isUnfinished(row.state)) return statusOf(row, undefined, arriving);
-		const [open, facts] = await Promise.all([store.open(row, mostAsked, all.now), store.facts(row)]);
-		const queue = await withHeirs<OutboxText>(store, open);
-		return statusOf(row, waitsForOf(row, { ...all, queue, contact: storedView(facts) }), arriving);
+		const [queue, facts] = await Promise.all([store.open(row, mostAsked, all.now), store.facts(row)]);
+		const heirs = await heirsIn(store, queue);
+		return statusOf(row, waitsForOf(row, { ...all, queue, heirs, contact: storedView(facts) }), arriving);
 	}
 
 	const { quietHours } = options ?? {};

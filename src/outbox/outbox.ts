@@ -3,7 +3,8 @@ import { phaseOf } from "../shared/delivery-phase.ts";
 import { observerOf } from "../shared/observer.ts";
 import { abortSignal, checkedLater, fieldsOf, flag, optional, whole } from "../shared/validation.ts";
 import { type Awaitable, after } from "./awaitable.ts";
-import { isRestored, unsent } from "./decide.ts";
+import { type CancelMarks, cancelling } from "./cancel.ts";
+import { isRestored } from "./decide.ts";
 import {
 	checkedText,
 	checkedTexts,
@@ -17,7 +18,7 @@ import {
 } from "./enqueue.ts";
 import type { Explanation } from "./explain.ts";
 import { gate } from "./gate/gate.ts";
-import type { Situation } from "./gate/situation.ts";
+import { storedSituation } from "./gate/situation.ts";
 import { onEnqueue, onOptOut } from "./gate/waiting.ts";
 import type { OutboxHealth } from "./health.ts";
 import { check, moment, object, refuse, text, time } from "./input.ts";
@@ -370,8 +371,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		if (!known) refuseSuperseding(text, known, old);
 		const row = checkedRow(text, { text: known ?? (await store.insert(text, undefined)), old });
 		// A process that dies before this leaves both, and the worker cancels the earlier one.
-		if (old && !old.progress.cancelRequested && hasSuperseded(row, old))
-			await cancelText(old.id, { cancelRequested: true }, "superseded");
+		if (old && !old.progress.cancelRequested && hasSuperseded(row, old)) await cancelText(old.id, { superseded: true });
 		return enqueued(text, row, undefined, await stillArriving(store, row));
 	}
 
@@ -450,19 +450,12 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		return false;
 	}
 
-	/** What is known of a text by its row alone. */
-	function plain(text: OutboxText): Situation {
-		const agency = { isSuspended: false, pausedUntil: 0 };
-		const nothing = { contact: storedView({}), known: {}, readingAgeMs: 0, readings: 0 };
-		return { now: now(), text, queue: [text], options, agency, ...nothing };
-	}
-
 	/** Ends a text that can only be sent in quiet hours at once, while somebody may be in the office who can call. */
 	async function expireIfQuiet(row: OutboxText): Promise<OutboxText | undefined> {
 		if (row.state !== "waiting") return undefined;
 		// If the time zone cannot be had, the worker tells of it.
 		const known = { hours: await quiet.hours(row.agencyId).catch(() => null) };
-		const answer = gate({ ...plain(row), now: Math.max(now(), row.readyAt), known }, onEnqueue);
+		const answer = gate({ ...storedSituation(row, options, Math.max(now(), row.readyAt)), known }, onEnqueue);
 		if (answer?.do !== "become") return undefined;
 		const next = changed(row, answer.change, now());
 		if (!(await store.save(next))) return undefined;
@@ -495,41 +488,32 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		const measuring = clock.measure(tx);
 		if (measuring) await measuring;
 		if (tx !== undefined) return (await store.cancelIn(known, now(), tx))?.state === "cancelled";
-		const row = await cancelText(known, { cancelRequested: true });
+		const row = await cancelText(known);
 		if (row) await wake(row);
 		return row?.state === "cancelled";
 	}
 
 	/** Cancels a text, or marks it when it is too late. Tries again when a worker changed the row at that moment. */
-	async function cancelText(
-		id: string,
-		marks: { cancelRequested: true; erase?: true },
-		reason: "requested" | "superseded" = "requested",
-	): Promise<OutboxText | undefined> {
+	async function cancelText(id: string, marks: CancelMarks = {}): Promise<OutboxText | undefined> {
 		for (;;) {
 			const row = await store.find(id);
 			if (!row || !isUnfinished(row.state)) return row;
-			// What was restored from a backup may have been sent, which the worker finds out.
-			const isUnsent = row.state === "waiting" && !isRestored(row);
-			const isLookedFor = row.state === "waiting" && !isUnsent;
-			const due = isLookedFor ? { readyAt: Math.min(row.readyAt, now()), nextAt: now() } : {};
-			const change = isUnsent ? unsent(row, "cancelled", reason) : due;
-			const progress = { ...marks, ...(reason === "superseded" && { superseded: true as const }) };
-			const next = changed(row, { ...change, progress }, now());
+			const next = changed(row, cancelling(row, marks, options, now()), now());
 			if (!(await store.save(next))) continue;
 			if (next.state !== row.state) await settled(next);
-			if (isLookedFor) await wake(next);
+			// A worker finds out whether it was sent.
+			else if (next.state === "waiting") await wake(next);
 			return next;
 		}
 	}
 
 	async function cancelAll(given: ContactOptions): Promise<CancelledTexts> {
-		return stopRecipient(recipientFrom(given, "cancelAll"), { cancelRequested: true });
+		return stopRecipient(recipientFrom(given, "cancelAll"), {});
 	}
 
 	async function erase(given: ContactOptions): Promise<CancelledTexts> {
 		const recipient = recipientFrom(given, "erase");
-		const found = await stopRecipient(recipient, { cancelRequested: true, erase: true });
+		const found = await stopRecipient(recipient, { erase: true });
 		await store.erase(recipient);
 		return found;
 	}
@@ -543,10 +527,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	}
 
 	/** First no further text may begin, then each one is cancelled. */
-	async function stopRecipient(
-		recipient: Partial<Recipient>,
-		marks: { cancelRequested: true; erase?: true },
-	): Promise<CancelledTexts> {
+	async function stopRecipient(recipient: Partial<Recipient>, marks: CancelMarks): Promise<CancelledTexts> {
 		await clock.measure();
 		await store.stop(recipient);
 		const found: CancelledTexts = { cancelled: [], tooLate: [] };
@@ -628,7 +609,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 				const contact = createContact(store, optOuts, row, now);
 				await contact.learn(null);
 				await contact.hear(messages);
-				const answer = gate({ ...plain(row), contact: await contact.view() }, onOptOut);
+				const answer = gate({ ...storedSituation(row, options, now()), contact: await contact.view() }, onOptOut);
 				// A held text is not sent again, also by a worker that is about to.
 				if (!answer || !("change" in answer) || !answer.change) break;
 				const next = changed(row, answer.change, now());

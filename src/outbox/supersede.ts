@@ -61,27 +61,15 @@ export async function* earlierTexts(
 }
 
 /**
- * Whether one of these texts takes the place of a text. Of two that take the place of each other, directly or through others, the
- * later one does.
+ * Whether one of these texts takes the place of a text: a later one that names it, or that names the same text as it does. So of texts
+ * that take the place of each other, directly or through others, the contact gets the last one.
  */
 export function isSuperseded(text: OutboxText, texts: readonly OutboxText[]): boolean {
-	const takes = ({ progress }: OutboxText): OutboxText | undefined =>
-		texts.find(({ id }) => id === progress.given?.supersedes);
+	const place = supersededBy(text)?.id;
 	return texts.some((other) => {
-		if (other.progress.given?.supersedes !== text.id) return false;
-		const seen = new Set<OutboxText>();
-		for (let place = takes(text); place && !seen.has(place); place = takes(place)) {
-			if (place.id === other.id) return other.seq > text.seq;
-			seen.add(place);
-		}
-		return true;
+		const named = supersededBy(other)?.id;
+		return named !== undefined && (named === text.id || named === place) && other.seq > text.seq;
 	});
-}
-
-/** Whether a text was enqueued after another one that supersedes the same text, so that the contact gets the newer one alone. */
-export function isLaterInPlace(text: OutboxText, other: OutboxText): boolean {
-	const [place, taken] = [supersededBy(text), supersededBy(other)];
-	return place !== undefined && place.id === taken?.id && text.seq > other.seq;
 }
 
 /** The text at another number of the contact that was superseded too late, so that it may still arrive there. */
@@ -98,24 +86,26 @@ export function mayStillArrive(text: OutboxText, old: OutboxText): boolean {
 	return isElsewhere && isUnfinished(old.state) && old.progress.cancelRequested === true;
 }
 
-/** A text that supersedes one which was to take the place of the held text, or has taken it, takes that place itself. */
-export async function withHeirs<Text extends OutboxText>(
+/**
+ * The ids of those texts of a contact that take the place of the one that the service holds, because they supersede one that was to take
+ * it, or has taken it.
+ */
+export async function heirsIn(
 	store: Pick<OutboxStore, "find">,
-	texts: readonly Text[],
-): Promise<readonly Text[]> {
+	texts: readonly OutboxText[],
+): Promise<ReadonlySet<string>> {
+	const heirs = new Set<string>();
 	const [held] = texts;
-	if (held?.state !== "held") return texts;
+	if (held?.state !== "held") return heirs;
 	const taken = new Set<string>();
 	for await (const { id } of earlierTexts(store, held)) taken.add(id);
-	return Promise.all(
-		texts.map(async (text) => {
-			for await (const { id, state } of earlierTexts(store, text)) {
-				// That one is ended first.
-				if (state === "waiting") break;
-				if (id !== held.id && !(taken.has(id) && text.seq > held.seq)) continue;
-				return { ...text, progress: { ...text.progress, given: { ...text.progress.given, supersedes: held.id } } };
-			}
-			return text;
-		}),
-	);
+	for (const text of texts)
+		for await (const { id, state } of earlierTexts(store, text)) {
+			// That one is ended first.
+			if (state === "waiting") break;
+			if (id !== held.id && !(taken.has(id) && text.seq > held.seq)) continue;
+			heirs.add(text.id);
+			break;
+		}
+	return heirs;
 }

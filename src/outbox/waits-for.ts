@@ -53,6 +53,8 @@ export interface Snapshot {
 export interface TextSnapshot extends Snapshot {
 	/** The contact's open texts whose turn has come, in their order. */
 	queue: readonly OutboxText[];
+	/** The ids of those that take the place of the one that the service holds. */
+	heirs: ReadonlySet<string>;
 	contact: ContactView;
 }
 
@@ -202,7 +204,7 @@ function storedRule(asked: Situation, because: "put_off" | "not_before"): ToldRu
 }
 
 function situationOf(text: OutboxText, snapshot: TextSnapshot): Situation {
-	const { queue, contact, suspensions, pauses, hours, now, options = stored(text, queue) } = snapshot;
+	const { queue, heirs, contact, suspensions, pauses, hours, now, options = stored(text, queue) } = snapshot;
 	const found = concerned(text, pauses);
 	const [pause] = found;
 	const suspension = suspensionOf(text.agencyId, suspensions);
@@ -212,6 +214,7 @@ function situationOf(text: OutboxText, snapshot: TextSnapshot): Situation {
 		now,
 		text: queue.find(({ id }) => id === text.id) ?? text,
 		queue: pause ? queue.map(withoutFailures) : queue,
+		heirs,
 		options,
 		contact,
 		agency: { isSuspended: suspension !== undefined, pausedUntil, suspension, pause },
@@ -268,7 +271,7 @@ export function storedSentence(text: OutboxText): string | undefined {
 	const { progress, nextAt, readyAt, reason } = text;
 	const until = Math.max(nextAt ?? 0, readyAt);
 	const alone = { suspensions: [], pauses: [], workers: [], hours: null, now: until };
-	const situation = situationOf(text, { ...alone, queue: [text], contact: storedView({}) });
+	const situation = situationOf(text, { ...alone, queue: [text], heirs: new Set(), contact: storedView({}) });
 	return ruleOf(progress.wait?.because ?? reason ?? "")?.says(situation, until);
 }
 

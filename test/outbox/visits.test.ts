@@ -16,6 +16,14 @@ describe("texts that supersede each other in a circle", () => {
 		expect(world.texts()).toEqual(["at 10"]);
 	});
 
+	test("a text that was enqueued later than the one that names it is not ended by that one", async () => {
+		const world = createWorld(defaults);
+		await add(world, "at 14", { supersedes: "at 10" });
+		await add(world, "at 10");
+		await world.pass({ minutes: 5 });
+		expect(world.texts()).toEqual(["at 14", "at 10"]);
+	});
+
 	test("of three texts, each of which takes the place of another, the last one goes out", async () => {
 		const world = createWorld(defaults);
 		await add(world, "at 10", { supersedes: "at 12" });
@@ -105,6 +113,18 @@ describe("texts that supersede the same text", () => {
 		world.anna.accepts();
 		await world.pass({ hours: 1 });
 		expect(world.texts()).toEqual(["at 18"]);
+	});
+
+	test("a repeated call of one that takes a held place through another one is as the first call was", async () => {
+		const world = createWorld(defaults);
+		world.sandbox.clock.advance({ hours: 25 });
+		await add(world, "at 10", { notBefore: later(world, 1) });
+		await add(world, "at 14", { supersedes: "at 10" });
+		await world.pass({ minutes: 1 });
+		await add(world, "at 16", { supersedes: "at 10" });
+		await add(world, "at 17", { supersedes: "at 16" });
+		await world.pass({ minutes: 30 });
+		expect(await add(world, "at 17", { supersedes: "at 16" })).toMatchObject({ state: "held", ignored: [] });
 	});
 
 	test("texts to two numbers do not take the place of each other", async () => {

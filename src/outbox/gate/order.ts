@@ -1,9 +1,11 @@
 /*
  * Which text of a contact comes first. They go out in order, one at a time.
  */
+import { isSurelyOpen } from "../baseline.ts";
 import { latestByOwn, unmeasured } from "../clocks.ts";
-import { isInDoubt, isRestored, lastTapAt, mayTakePlace, onOwnHeldOf } from "../decide.ts";
-import { policies, purposeOf } from "../policy/purpose.ts";
+import { isInDoubt, isRestored, lastTapAt } from "../decide.ts";
+import type { Match } from "../match.ts";
+import { type OnHeld, policies, purposeOf } from "../policy/purpose.ts";
 import type { OutboxText } from "../text.ts";
 import type { Passing, Situation } from "./situation.ts";
 
@@ -20,7 +22,7 @@ function ahead({ queue, text }: Situation): readonly OutboxText[] {
 export function inFront(s: Situation): OutboxText | undefined {
 	if (s.passing) return undefined;
 	return ahead(s).find((other) => {
-		if (other.state === "held") return !mayWantToPass(s.text, other, s.options);
+		if (other.state === "held") return !mayWantToPass(s, s.text, other);
 		if (other.state !== "waiting" || isInDoubt(other)) return true;
 		return !goesBefore(s, other);
 	});
@@ -51,26 +53,50 @@ export function heldAhead(s: Situation): OutboxText | undefined {
 	return ahead(s).find(({ state }) => state === "held");
 }
 
+/** Whether it takes the place of a text that the service holds, because it supersedes that one, or one that was to take that place. */
+export function takesPlaceOf({ heirs }: Situation, text: OutboxText, held: OutboxText): boolean {
+	return text.progress.given?.supersedes === held.id || heirs.has(text.id);
+}
+
+/** What was chosen for a text while the service holds another one. */
+const chosenOnHeld = ({ progress }: OutboxText, { onHeld }: Situation["options"]): OnHeld | undefined =>
+	progress.given?.onHeld ?? onHeld;
+
+/** What a text does while the service holds one of somebody else. Whatever it is for, it does not take that place unasked. */
+export const onOtherHeldOf = ({ text, options }: Situation): OnHeld => chosenOnHeld(text, options) ?? "wait";
+
+/** What a text does while the service holds an earlier one of this outbox. */
+function onOwnHeldOf(s: Situation, text: OutboxText, held: OutboxText): OnHeld {
+	if (takesPlaceOf(s, text, held)) return "replace";
+	return chosenOnHeld(text, s.options) ?? policies[purposeOf(text)].onOwnHeld;
+}
+
+/** Whether it may be sent although the service holds another one. */
+export function mayTakePlace(onHeld: OnHeld, match: Match | null, now: number): boolean {
+	return onHeld === "replace" || (onHeld === "send_if_open" && isSurelyOpen(match?.reading ?? null, now));
+}
+
 /**
  * Whether a text need not wait for the end of one that the service holds, or that has left the service's queue a moment ago. One that may
  * be in the conversation itself has to be looked for first.
  */
-function mayWantToPass(text: OutboxText, held: OutboxText, options: Situation["options"]): boolean {
+function mayWantToPass(s: Situation, text: OutboxText, held: OutboxText): boolean {
 	// What became of the held one is not known at the moment.
 	if (held.progress.failures > 0 || isRestored(text) || isInDoubt(text)) return false;
-	const onHeld = onOwnHeldOf(text, held, options);
+	const onHeld = onOwnHeldOf(s, text, held);
 	return held.progress.emptyAt === null ? onHeld !== "wait" : onHeld === "send_if_open";
 }
 
 /** The texts that need not wait for the end of this one, which the service holds. */
-export function waitingToPass(held: OutboxText, { queue, agency, options }: Situation): OutboxText[] {
-	if (held.state !== "held" || agency.isSuspended) return [];
-	return queue.filter((text) => text.state === "waiting" && mayWantToPass(text, held, options));
+export function waitingToPass(held: OutboxText, s: Situation): OutboxText[] {
+	if (held.state !== "held" || s.agency.isSuspended) return [];
+	return s.queue.filter((text) => text.state === "waiting" && mayWantToPass(s, text, held));
 }
 
 /** Whether it may go now, as the reading of the held text shows. */
-export function mayPass({ text, options, now }: Situation, { held, match, isGone }: Passing): boolean {
-	if (!isGone) return mayTakePlace(onOwnHeldOf(text, held, options), match, now);
+export function mayPass(s: Situation, { held, match, isGone }: Passing): boolean {
+	const { text, now } = s;
+	if (!isGone) return mayTakePlace(onOwnHeldOf(s, text, held), match, now);
 	// The contact may have declined what was enqueued before the tap.
 	const isEmpty = match.reading.conversation.queuedMessages.length === 0;
 	return isEmpty && text.createdAt > lastTapAt(match) && mayTakePlace("send_if_open", match, now);

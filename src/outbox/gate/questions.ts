@@ -5,7 +5,7 @@ import { isSurelyClosed, isUnsure } from "../baseline.ts";
 import { lastMoment, longestWaitMs } from "../decide.ts";
 import { type OptOut, optOutOf } from "../policy/contact-view.ts";
 import { type Policy, policies, purposeOf } from "../policy/purpose.ts";
-import { isReply } from "./order.ts";
+import { isReply, takesPlaceOf } from "./order.ts";
 import { isOpen, quietEnd, readingIn, type Situation, wasRead } from "./situation.ts";
 
 export const purpose = ({ text }: Situation): Policy => policies[purposeOf(text)];
@@ -25,10 +25,10 @@ export function isWindowUnclear(s: Situation): boolean {
 }
 
 /** It takes the place of a held text that it supersedes, without a new request for consent. The contact must not get that one. */
-export function ringsNoPhone({ text, queue, passing, now }: Situation): boolean {
-	const id = text.progress.given?.supersedes;
-	if (passing) return !passing.isGone && passing.held.id === id && isSurelyClosed(passing.match.reading, now);
-	return queue.some((other) => other.state === "held" && other.id === id);
+export function ringsNoPhone(s: Situation): boolean {
+	const { text, queue, passing, now } = s;
+	if (!passing) return queue.some((other) => other.state === "held" && takesPlaceOf(s, text, other));
+	return !passing.isGone && takesPlaceOf(s, text, passing.held) && isSurelyClosed(passing.match.reading, now);
 }
 
 export function languageOf(s: Situation): string | null {

@@ -6,7 +6,7 @@ import { freshMs } from "../../shared/freshness.ts";
 import { isSurelyOpen } from "../baseline.ts";
 import type { Rules } from "../decide.ts";
 import type { Match, Reading } from "../match.ts";
-import type { ContactView } from "../policy/contact-view.ts";
+import { type ContactView, storedView } from "../policy/contact-view.ts";
 import { quietUntil, type ZonedHours } from "../policy/quiet-hours.ts";
 import type { StoredPause, StoredSuspension } from "../store.ts";
 import type { Change, OpenText, OutboxText } from "../text.ts";
@@ -70,6 +70,8 @@ export interface Situation {
 	text: OutboxText & Partial<Pick<OpenText, "isStopped">>;
 	/** The contact's open texts whose turn has come, in their order, this one among them. */
 	queue: readonly OutboxText[];
+	/** The ids of those of them that take the place of the one that the service holds: see `heirsIn`. */
+	heirs: ReadonlySet<string>;
 	/** The text of the contact that had its turn right before; undefined if this is the first one. */
 	previousId?: string | undefined;
 	/** Of the hooks it counts only whether there is one. */
@@ -83,6 +85,13 @@ export interface Situation {
 	/** How often the conversation was read in this step. */
 	readings: number;
 	passing?: Passing | undefined;
+}
+
+/** What is known of a text by its row alone. */
+export function storedSituation(text: OutboxText, options: Situation["options"], now: number): Situation {
+	const agency = { isSuspended: false, pausedUntil: 0 };
+	const nothing = { heirs: new Set<string>(), contact: storedView({}), known: {}, readingAgeMs: 0, readings: 0 };
+	return { now, text, queue: [text], options, agency, ...nothing };
 }
 
 /**

@@ -14,8 +14,6 @@ import {
 	isRestored,
 	lastMoment,
 	longestWaitMs,
-	mayTakePlace,
-	onOtherHeldOf,
 	readAgain,
 	waitsForRequestUntil,
 } from "../decide.ts";
@@ -23,7 +21,7 @@ import { endedBy, optOutAfter } from "../policy/contact-view.ts";
 import { pausedIn, shown } from "../sentences.ts";
 import { isSuperseded } from "../supersede.ts";
 import type { ToldRule } from "./gate.ts";
-import { heldAhead, inFront, isWoken, mayPass } from "./order.ts";
+import { heldAhead, inFront, isWoken, mayPass, mayTakePlace, onOtherHeldOf } from "./order.ts";
 import {
 	holdsAny,
 	isQuietReply,
@@ -83,6 +81,7 @@ export const ends: readonly ToldRule[] = [
 		concerns: (s) => isSuperseded(s.text, s.queue),
 		judge: (s) => end(s, "cancelled", "superseded"),
 	},
+	// `cancelling` of `cancel.ts` asks this one, and `cancelled` of `stores/statements.ts` says the same in the caller's transaction.
 	{
 		name: "requested",
 		when: "`cancel` was called when it could not be ended at once",
@@ -234,7 +233,7 @@ const asks: readonly ToldRule[] = [
 		says: () => "Waits: the service holds a text of somebody else for the contact.",
 		concerns: (s) => !s.passing && isHeldByOther(s.text, matchIn(s), s.now),
 		judge: (s) => {
-			const mayGo = mayTakePlace(onOtherHeldOf(s.text, s.options), matchIn(s), s.now);
+			const mayGo = mayTakePlace(onOtherHeldOf(s), matchIn(s), s.now);
 			return mayGo ? undefined : as(s, readAgain(s.text, s.options, s.now));
 		},
 	},
@@ -273,10 +272,13 @@ const asks: readonly ToldRule[] = [
 /** What becomes of a text that is `waiting`. */
 export const waiting: readonly ToldRule[] = [...ends, ...waits, ...asks];
 
-/** What ends a text when it is enqueued, and when it is known that the contact wants no more of them. What keeps it behind a held one. */
-export const onEnqueue: readonly ToldRule[] = ends.filter(({ name }) => name === "expires_tonight");
-export const onOptOut: readonly ToldRule[] = ends.filter(({ name }) => name === "opted_out");
-export const onHeldRead: readonly ToldRule[] = asks.filter(({ name }) => name === "own_held");
+/** The rules that answer to what happens to a text while it is not its turn. What came back with a backup is read before it ends. */
+const some = (...names: readonly string[]): readonly ToldRule[] => waiting.filter(({ name }) => names.includes(name));
+export const onEnqueue = some("expires_tonight");
+export const onCancel = some("restored", "requested");
+export const onMove = some("restored", "superseded");
+export const onOptOut = some("opted_out");
+export const onHeldRead = some("own_held");
 
 function saysBehindHeld(s: Situation): string {
 	return `Waits for another text to the contact (${heldAhead(s)?.id}), which the service holds until they consent. It may go before that one ends: see its onHeld.`;

@@ -253,7 +253,8 @@ const cancelledColumns = [
 
 /**
  * The change of a text that is cancelled in a transaction. One that was never requested ends. One that was is marked, and a worker
- * ends it, because only its record shows whether it may have been sent. The state comes last: MySQL reads it as it has just been set.
+ * ends it, because only its record shows whether it may have been sent: as `cancelling` of `cancel.ts` does outside of a transaction. The
+ * state comes last: MySQL reads it as it has just been set.
  *
  * @param concat of two strings
  */

@@ -13,14 +13,26 @@ export type More = Partial<
 >;
 
 export async function situationOf(
-	{ options, lease, contact, pausedUntil }: QueueContext,
+	{ options, lease, contact, heirs, pausedUntil }: QueueContext,
 	text: OutboxText,
 	queue: readonly OutboxText[],
 	{ known = {}, readingAgeMs = 0, readings = 0, ...more }: More = {},
 ): Promise<Situation> {
 	const agency = { isSuspended: lease.isSuspended, pausedUntil };
 	const view = await contact.view();
-	return { now: options.now(), text, queue, options, contact: view, agency, known, readingAgeMs, readings, ...more };
+	return {
+		now: options.now(),
+		text,
+		queue,
+		heirs,
+		options,
+		contact: view,
+		agency,
+		known,
+		readingAgeMs,
+		readings,
+		...more,
+	};
 }
 
 /** What a table says of a text, and what was found out for it: the quiet hours alone. */

@@ -25,6 +25,8 @@ export interface QueueContext {
 	/** The right to work on the queue. */
 	lease: Lease;
 	contact: Contact;
+	/** The ids of its texts that take the place of the one that the service holds. */
+	heirs: ReadonlySet<string>;
 	/** Until when the agency was paused when the step of the queue began, in milliseconds. */
 	pausedUntil: number;
 	/** The calls of one step use one key, so that asking for it does not come between the reading and the request. */

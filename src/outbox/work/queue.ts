@@ -1,18 +1,20 @@
 /*
  * Works through the queue of one recipient, text by text.
  */
+
+import { onMove } from "../gate/waiting.ts";
 import { createContact } from "../policy/contact.ts";
 import { isNumberWrong, isOptedOut } from "../policy/contact-view.ts";
 import { policies, purposeOf } from "../policy/purpose.ts";
 import { bandOf, type Lease, type NextDue } from "../store.ts";
-import { withHeirs } from "../supersede.ts";
+import { heirsIn } from "../supersede.ts";
 import type { OpenText, OutboxText, Recipient } from "../text.ts";
 import type { QueueContext } from "./context.ts";
 import { pass, reportFault } from "./pass.ts";
 import { follow } from "./read.ts";
 import { nextWhileSuspended } from "./suspended.ts";
 import { turnOf } from "./turn.ts";
-import { endEarlierMoves, endSuperseded, endUnsent, write } from "./write.ts";
+import { cancelSuperseded, endUnsent, write } from "./write.ts";
 
 /** After so many steps in which no text came into another state, a rule is wrong. The others must not wait for that queue. */
 const mostIdle = 50;
@@ -24,7 +26,7 @@ export type Next = NextDue | undefined;
 
 /** Does what is due in a queue, until the signal aborts. Returns when it is due next, and whether a text came into another state. */
 export async function workQueue(
-	shared: Omit<QueueContext, "lease" | "contact" | "pausedUntil">,
+	shared: Omit<QueueContext, "lease" | "contact" | "heirs" | "pausedUntil">,
 	lease: Lease,
 	signal?: AbortSignal,
 ): Promise<{ next: Next; isChanged: boolean }> {
@@ -39,7 +41,8 @@ export async function workQueue(
 	};
 	const contact = createContact(store, shared.optOuts, lease, now);
 	const pausedUntil = shared.pauses.pausedUntil(lease.agencyId);
-	const next = await workTexts({ ...shared, onChange, lease, contact, pausedUntil }, steps, signal);
+	const context = { ...shared, onChange, lease, contact, heirs: new Set<string>(), pausedUntil };
+	const next = await workTexts(context, steps, signal);
 	return { next, isChanged };
 }
 
@@ -66,11 +69,12 @@ async function workTexts(
 			if (last && (steps.of.get(last.id) ?? 0) > mostOfOne) reportFault(context.pauses, last, at);
 			return { at, band: lease.band };
 		}
-		const found = await store.open(lease, lease.isSuspended ? Number.MAX_SAFE_INTEGER : 20, now());
-		const texts = lease.isSuspended ? found : await withHeirs(store, found);
+		const texts = await store.open(lease, lease.isSuspended ? Number.MAX_SAFE_INTEGER : 20, now());
 		const isMove = texts.some((text) => text.progress.given?.supersedes !== undefined);
-		if (isMove && (await endEarlierMoves(context, await allOpen(context, lease)))) continue;
-		const turn = await turnOf(context, texts, last?.id);
+		// One that is not due yet may take a place too.
+		if (isMove && (await endUnsent(context, await allOpen(context, lease), onMove))) continue;
+		const step = { ...context, heirs: await heirsIn(store, texts), keyScope: {} };
+		const turn = await turnOf(step, texts, last?.id);
 		if (turn.isChanged) continue;
 		const { head } = turn;
 		// Nothing is read either. Not later than in a second, because another worker may end the pause.
@@ -90,8 +94,7 @@ async function workTexts(
 		last = head;
 		steps.of.set(head.id, (steps.of.get(head.id) ?? 0) + 1);
 		due = undefined;
-		await endSuperseded(context, head);
-		const step = { ...context, keyScope: {} };
+		await cancelSuperseded(context, head);
 		const isDone = await pass(step, head, texts, begun, signal);
 		if (!isDone) break;
 		if (texts.length > 1) continue;

@@ -1,10 +1,12 @@
 /*
  * Stores a changed text, and ends those that may not be sent any more.
  */
-import { droppedAt, isRestored, unsent } from "../decide.ts";
+import { cancelling } from "../cancel.ts";
+import { droppedAt } from "../decide.ts";
+import type { Rule } from "../gate/gate.ts";
 import { ends } from "../gate/waiting.ts";
 import { purposeOf } from "../policy/purpose.ts";
-import { hasSuperseded, isLaterInPlace, supersededBy } from "../supersede.ts";
+import { hasSuperseded, supersededBy } from "../supersede.ts";
 import { type Change, type ContactFacts, changed, isUnfinished, type OpenText, type OutboxText } from "../text.ts";
 import { ask } from "./ask.ts";
 import type { QueueContext } from "./context.ts";
@@ -57,29 +59,17 @@ export async function writeEnd(
 	return undefined;
 }
 
-/** Ends the waiting texts that may not be sent any more. Returns whether there were any. */
-export async function endUnsent(context: QueueContext, texts: readonly OpenText[]): Promise<boolean> {
+/** Ends the waiting texts that may not be sent any more, as these rules say. Returns whether there were any. */
+export async function endUnsent(
+	context: QueueContext,
+	texts: readonly OpenText[],
+	table: readonly Rule[] = ends,
+): Promise<boolean> {
 	let isAny = false;
 	for (const text of texts) {
 		if (text.state !== "waiting") continue;
-		const { answer } = await ask(context, ends, text, texts);
+		const { answer } = await ask(context, table, text, texts);
 		if (answer?.do === "become" && (await write(context, text, answer.change))) isAny = true;
-	}
-	return isAny;
-}
-
-/**
- * Cancels the texts of a recipient that supersede the same text as a later one. Returns whether there were any.
- *
- * @param texts all that are open, because either of the two may not be due yet
- */
-export async function endEarlierMoves(context: QueueContext, texts: readonly OpenText[]): Promise<boolean> {
-	let isAny = false;
-	for (const text of texts) {
-		// What was restored from a backup may have been sent, which only a read shows.
-		if (text.state !== "waiting" || isRestored(text)) continue;
-		if (!texts.some((other) => isLaterInPlace(other, text))) continue;
-		if (await write(context, text, unsent(text, "cancelled", "superseded"))) isAny = true;
 	}
 	return isAny;
 }
@@ -88,15 +78,14 @@ export async function endEarlierMoves(context: QueueContext, texts: readonly Ope
  * Cancels the text whose place another one takes, if the process that enqueued that one died before. It may be due later, or be one to
  * another number.
  */
-export async function endSuperseded(context: QueueContext, text: OutboxText): Promise<void> {
+export async function cancelSuperseded(context: QueueContext, text: OutboxText): Promise<void> {
+	const { store, now } = context.options;
 	const named = text.state === "waiting" && text.progress.attempts === 0 ? supersededBy(text) : undefined;
-	const old = named && (await context.options.store.find(named.id));
+	const old = named && (await store.find(named.id));
 	if (!old || !isUnfinished(old.state) || old.progress.cancelRequested || !hasSuperseded(text, old)) return;
 	// A held one of the same contact is replaced.
 	if (old.state !== "waiting" && old.to === text.to) return;
-	const due = old.state === "waiting" ? { nextAt: context.options.now() } : {};
-	const change = old.state === "waiting" && !isRestored(old) ? unsent(old, "cancelled", "superseded") : due;
-	await write(context, old, { ...change, progress: { cancelRequested: true, superseded: true } });
+	await write(context, old, cancelling(old, { superseded: true }, context.options, now()));
 }
 
 /** What the end of a text says of the contact. */
