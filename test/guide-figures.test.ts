@@ -39,7 +39,7 @@ const rememberedIds = at("client/operation-id.ts", /claims = createRecent<.*>\((
 const minMs = at("sync/watch.ts", /\{ minMs: (\w+), maxMs/);
 const maxMs = at("sync/watch.ts", /minMs: \w+, maxMs: (\w+) /);
 const contacts = at("outbox/options.ts", /concurrency: given\.concurrency \?\? (\d+)/);
-const mostPriority = grouped(from("outbox/enqueue.ts", "mostPriority"));
+const mostPriority = grouped(from("outbox/given-text.ts", "mostPriority"));
 const settleMs = from("outbox/delivery.ts", "defaultSettleMs");
 const [list = ""] =
 	/(?<=defaultFollowMs = \[).*(?=\])/.exec(readFileSync(`${root}src/outbox/options.ts`, "utf8")) ?? [];
@@ -71,7 +71,7 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`| A hook | ${from("outbox/work/hooks.ts", "hookMs") / s} seconds |`,
 		`| Longest pause | ${from("outbox/work/pauses.ts", "longestPauseMs") / minute} minute; ${from("outbox/decide.ts", "longestWaitMs") / minute} for one contact, ${from("outbox/work/pauses.ts", "longestGatewayPauseMs") / minute} for a gateway |`,
 		`| \`Retry-After\` that the outbox waits for | ${from("outbox/work/pauses.ts", "hourMs") / hour} hour |`,
-		`| Changes that \`settled\` returns | ${at("outbox/outbox.ts", /\{ limit = (\d+)/)} | \`limit\`, up to ${grouped(at("outbox/outbox.ts", /limit: optional\(whole\(1, (\w+)\)\)/))} |`,
+		`| Changes that \`settled\` returns | ${at("outbox/settled.ts", /\{ limit = (\d+)/)} | \`limit\`, up to ${grouped(at("outbox/settled.ts", /limit: optional\(whole\(1, (\w+)\)\)/))} |`,
 		`| \`priority\` | 0 | -${mostPriority} to ${mostPriority} |`,
 		`| Pause between polls | ${minMs / s} seconds to ${maxMs / minute} minutes |`,
 		`| How late a message may appear | ${from("sync/feed.ts", "lookbackMs") / minute} minutes |`,

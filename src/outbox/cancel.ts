@@ -1,15 +1,83 @@
 /*
- * What cancelling makes of a text, by `cancel`, `cancelAll` and `erase`, or because another text takes its place.
+ * Cancels texts, and erases contacts.
  */
+import { type OutboxContext, wake } from "./context.ts";
 import { gate } from "./gate/gate.ts";
 import { type Situation, storedSituation } from "./gate/situation.ts";
 import { onCancel } from "./gate/waiting.ts";
-import type { Change, OutboxText } from "./text.ts";
+import { check, text } from "./input.ts";
+import { type ContactOptions, recipientFrom, type Whose } from "./recipient.ts";
+import { type Change, isUnfinished, type OutboxText } from "./text.ts";
+import { type Transaction, withTx } from "./transaction.ts";
+
+/** Ids of the texts that `cancelAll` found. */
+export interface CancelledTexts {
+	/** Texts that were not sent and will not be. */
+	cancelled: string[];
+	/** Texts that were `sending` or `held`, or whose conversation could not be read. They may still be delivered. */
+	tooLate: string[];
+}
 
 /** What is noted of a text that is cancelled. */
-export interface CancelMarks {
+interface CancelMarks {
 	erase?: true;
 	superseded?: true;
+}
+
+/** Nothing is awaited before the statement of a transaction, as in `enqueue`. */
+export async function cancel(
+	context: OutboxContext,
+	id: string,
+	given: { tx?: Transaction | undefined } = {},
+): Promise<boolean> {
+	const { store, clock, now } = context.options;
+	const { tx } = check(withTx, "options", given, "cancel");
+	const known = text("id", id, "cancel");
+	const measuring = clock.measure(tx);
+	if (measuring) await measuring;
+	if (tx !== undefined) return (await store.cancelIn(known, now(), tx))?.state === "cancelled";
+	const row = await cancelText(context, known);
+	if (row) await wake(context, row);
+	return row?.state === "cancelled";
+}
+
+export async function cancelAll(context: OutboxContext, given: ContactOptions): Promise<CancelledTexts> {
+	return stop(context, recipientFrom(context.options, given, "cancelAll"));
+}
+
+export async function erase(context: OutboxContext, given: ContactOptions): Promise<CancelledTexts> {
+	const recipient = recipientFrom(context.options, given, "erase");
+	const found = await stop(context, recipient, { erase: true });
+	await context.options.store.erase(recipient);
+	return found;
+}
+
+/** First no further text may begin, then each one is cancelled. */
+async function stop(context: OutboxContext, recipient: Whose, marks?: CancelMarks): Promise<CancelledTexts> {
+	const { store, clock } = context.options;
+	await clock.measure();
+	await store.stop(recipient);
+	const found: CancelledTexts = { cancelled: [], tooLate: [] };
+	for (const { id } of await store.unfinished(recipient)) {
+		const row = await cancelText(context, id, marks);
+		found[row?.state === "cancelled" ? "cancelled" : "tooLate"].push(id);
+	}
+	return found;
+}
+
+/** Cancels a text, or marks it when it is too late. Returns its row. */
+export async function cancelText(
+	context: OutboxContext,
+	id: string,
+	marks: CancelMarks = {},
+): Promise<OutboxText | undefined> {
+	const { options, change } = context;
+	const { row, isChanged } = await change(id, (found) =>
+		isUnfinished(found.state) ? cancelling(found, marks, options, options.now()) : undefined,
+	);
+	// A worker finds out whether it was sent.
+	if (isChanged && row?.state === "waiting") await wake(context, row);
+	return row;
 }
 
 /**

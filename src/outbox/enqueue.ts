@@ -1,305 +1,204 @@
+/*
+ * Stores texts. Nothing is awaited before the statement that does: with a synchronous database it is part of the transaction that is
+ * open.
+ */
+import { checkedLater, fieldsOf, flag, optional } from "../shared/validation.ts";
+import { type Awaitable, after } from "./awaitable.ts";
+import { cancelText } from "./cancel.ts";
+import { type OutboxContext, wakeWorker } from "./context.ts";
+import { gate } from "./gate/gate.ts";
+import { storedSituation } from "./gate/situation.ts";
+import { onEnqueue } from "./gate/waiting.ts";
 import {
-	type Client,
-	type ConversationDetail,
-	type ConversationSummary,
-	type E164,
-	type Message,
-	PartnerInvalidInput,
-	type ToE164Options,
-	toE164,
-} from "messaging-conversations";
-import { isUuid } from "../shared/uuid.ts";
+	checkedText,
+	checkedTexts,
+	type EnqueuedStatus,
+	type EnqueuedText,
+	type EnqueueOptions,
+	ignoredIn,
+	refuseOther,
+} from "./given-text.ts";
+import { check, refuse } from "./input.ts";
+import { statusOf } from "./status.ts";
+import type { Superseded, Superseding } from "./store.ts";
 import {
-	checkedLater,
-	fieldsOf,
-	objectOr,
-	oneOf,
-	optional,
-	orNull,
-	refine,
-	rule,
-	storableText,
-	text,
-} from "../shared/validation.ts";
-import { check, moment, refuse, time } from "./input.ts";
-import { type OnHeld, orderOf, type Purpose, priorityOf, purposeOf, purposes } from "./policy/purpose.ts";
-import type { OutboxStatus } from "./status.ts";
-import type { Superseded } from "./store.ts";
-import { type GivenOptions, type NewText, newProgress, type OutboxText, type Progress } from "./text.ts";
-import type { Transaction } from "./transaction.ts";
+	earlierTexts,
+	hasSuperseded,
+	mayStillArrive,
+	refuseSuperseding,
+	stillArriving,
+	supersededBy,
+} from "./supersede.ts";
+import type { NewText, OutboxText } from "./text.ts";
+import { synchronousIn, type Transaction } from "./transaction.ts";
 
-/** A text to send. */
-export interface EnqueuedText {
-	/**
-	 * Your id of the text. Use an id for each occasion, such as `visit-17:reminder:2026-03-10`, and `supersedes` for a text whose
-	 * occasion moves: the same id is the same text, and enqueuing it again with another time changes nothing. Ids are
-	 * unique across agencies, and have at most 255 characters.
-	 */
-	id: string;
-	/** The agency's id. */
-	agencyId: string;
-	/** Contact phone number, as written. */
-	to: string;
-	/** The text. */
-	body: string;
-	/**
-	 * Language of the consent template, for an agency that has several.
-	 * @default the agency's `defaultLanguage`
-	 */
-	consentLanguage?: string | undefined;
-	/** The agency's sender to use, a UUID; its default sender when left out or null. */
-	subaccountId?: string | null | undefined;
-	/** It is not sent before this time, and blocks no other text until then; `quietHours` may delay it further. A string must include a UTC offset or `Z`. */
-	notBefore?: Date | string | number | undefined;
-	/**
-	 * No request begins after this time. It overrides `defaultMaxAgeMs` in both directions. A string must include a UTC offset or `Z`.
-	 * A text that the service holds cannot be taken back.
-	 */
-	notAfter?: Date | string | number | undefined;
-	/**
-	 * What the text is for. Replies come first and marketing last; quiet hours, opt-outs and texts that the service holds mean
-	 * something else for each.
-	 * @default "notice"
-	 */
-	purpose?: Purpose | undefined;
-	/**
-	 * Among texts of one purpose those of a higher priority are sent first, to one contact and among all. A text that was attempted
-	 * stays the first of its contact.
-	 * @default 0
-	 */
-	priority?: number | undefined;
-	/**
-	 * What the text does while the service holds another one for the contact. `"wait"`: it waits until that one has ended.
-	 * `"send_if_open"`: it is sent if the window is open, and the held one may end as `replaced`. `"replace"`: it takes its place.
-	 * `whenClosed` is about a closed window behind which nothing is held.
-	 * @default by its purpose: a reply does not wait for another text of the outbox if the window is open, everything else waits
-	 */
-	onHeld?: OnHeld | undefined;
-	/**
-	 * What happens while the window is closed. `"ask"`: the service asks the contact for consent and holds the text. It can't be
-	 * taken back then, and may arrive after `notAfter`. `"skip"`: the text ends as `expired`, reason `window_closed`.
-	 * @default "ask"
-	 */
-	whenClosed?: "ask" | "skip" | undefined;
-	/**
-	 * The id of an earlier text of the agency whose place this one takes, for example because a visit has moved. If that one waits, it
-	 * is cancelled. If it is being sent, it is not sent again; if it arrived all the same, the contact gets both, this one last. If the
-	 * service holds it, this one replaces it there, or, if it is to another number of the contact, it can't be taken
-	 * back: the status says so. If it has ended, or is not there, this one is stored like any other. If several texts
-	 * to one number supersede the same one, only the latest goes out. `onHeld: "replace"` takes the place of whatever is held. Name the
-	 * agency too if it is another one.
-	 */
-	supersedes?:
-		| string
-		| {
-				/** Its id. */
-				id: string;
-				/** The agency that it was enqueued for. */
-				agencyId: string;
-		  }
-		| undefined;
-	/** A small JSON value of yours, which `beforeSend`, `status` and `settled` give back. It isn't sent anywhere. */
-	meta?: unknown;
+const schema = fieldsOf<EnqueueOptions>({ tx: checkedLater(), allowUnlistedNumber: optional(flag) });
+
+/**
+ * Runs what stores texts. An error in a synchronous transaction is thrown, because a rejection would reach the caller after the
+ * commit.
+ */
+function atOnce<Result>(
+	given: EnqueueOptions,
+	operation: "enqueue" | "enqueueMany",
+	act: (given: EnqueueOptions) => Awaitable<Result>,
+): Promise<Result> {
+	try {
+		// A transaction in place of the options would be ignored, and the text stored although it is rolled back.
+		return Promise.resolve(act(check(schema, "options", given, operation)));
+	} catch (error) {
+		if (synchronousIn(Object(given).tx, "enqueue")) throw error;
+		return Promise.reject(error);
+	}
 }
 
-/** Fields of a text that a repeated `enqueue` does not change, and does not refuse either. */
-export type IgnoredField = Exclude<
-	keyof EnqueuedText,
-	"id" | "agencyId" | "to" | "body" | "subaccountId" | "consentLanguage"
->;
+// One text
 
-/** What `enqueue` returns. */
-export interface EnqueuedStatus extends OutboxStatus {
-	/**
-	 * The fields of this call that differ from those of the stored text, and were ignored, because the id was enqueued before. Empty if
-	 * the call stored the text. For a text that is to go out at another time use an id of its own, and `supersedes`.
-	 */
-	ignored: IgnoredField[];
-}
-
-/** Options of `enqueue`. */
-export interface EnqueueOptions {
-	/**
-	 * Your open transaction, as your own library gives it: `pg`, PGlite, postgres.js, mysql2, mariadb, Prisma, Drizzle, Knex,
-	 * Kysely, TypeORM, MikroORM, Sequelize, better-sqlite3, libsql or node:sqlite. The text is stored with it, or rolled back with it.
-	 */
-	tx?: Transaction | undefined;
-	/** Accepts a number that the numbering plan of its country does not list, as in `messages.send`. @default false */
-	allowUnlistedNumber?: boolean | undefined;
-}
-
-/** A change of the change feed, as far as the outbox uses it. */
-export interface ObservedChange {
-	/** The agency's id. Without it, the contact's texts of every agency are checked. */
-	agencyId?: string | undefined;
-	/** The conversation, by its detail or its summary. */
-	conversation?: ConversationSummary | ConversationDetail | null | undefined;
-	/** Messages that are new, or whose status is. */
-	messages?: readonly Message[] | undefined;
-}
-
-/** What one statement takes on every database. */
-const mostTexts = 1_000;
-const mostPriority = 1_000_000;
-const longest = 255;
-const longestMeta = 4_096;
-
-/** No database takes a longer one into an index. */
-const short = text.check(refine((value) => String(value).length <= longest, `must have at most ${longest} characters`));
-const isPriority = (value: unknown): boolean => Number.isInteger(value) && Math.abs(Number(value)) <= mostPriority;
-
-const schema = fieldsOf<EnqueuedText>({
-	id: short,
-	agencyId: checkedLater(), // by the client, which knows what an agency id is
-	to: checkedLater(), // in the country of the outbox
-	body: text,
-	consentLanguage: optional(short),
-	subaccountId: optional(orNull(rule<string>(isUuid, "must be a UUID or null"))),
-	notBefore: optional(time),
-	notAfter: optional(time),
-	purpose: optional(oneOf(...purposes)),
-	priority: optional(rule<number>(isPriority, `must be a whole number from -${mostPriority} to ${mostPriority}`)),
-	onHeld: optional(oneOf("wait", "send_if_open", "replace")),
-	whenClosed: optional(oneOf("ask", "skip")),
-	supersedes: optional(objectOr(fieldsOf<Superseded>({ id: short, agencyId: short }), short)),
-	meta: checkedLater(), // by JSON.stringify
-});
-
-/** A text as it is stored: its number in E.164, every field checked. */
-export function checkedText(text: EnqueuedText, client: Client, numbers: ToE164Options, createdAt: number): NewText {
-	const given = check(schema, "text", text, "enqueue");
-	const { id, to, body, consentLanguage = null, subaccountId = null, priority = 0 } = given;
-	const { purpose = "notice", onHeld, whenClosed, supersedes, meta } = given;
-	const [notBefore = null, notAfter = null] = (["notBefore", "notAfter"] as const).map((field) =>
-		given[field] === undefined ? null : moment(field, given[field], "enqueue"),
-	);
-	if (notAfter !== null && notAfter < (notBefore ?? 0)) refuse("notAfter", "must not be before notBefore", "enqueue");
-	const agencyId = check(short, "agencyId", client.agency(given.agencyId).id, "enqueue");
-	const superseded = typeof supersedes === "object" ? supersedes : { id: supersedes, agencyId: undefined };
-	if (superseded.id === id) refuse("supersedes", "must be the id of another text", "enqueue");
-	return {
-		id,
-		agencyId,
-		to: numberIn(to, numbers, "enqueue"),
-		body,
-		consentLanguage,
-		subaccountId,
-		notBefore,
-		notAfter,
-		priority: orderOf(purpose, priority),
-		createdAt,
-		progress: withGiven({
-			onHeld,
-			whenClosed,
-			supersedes: superseded.id,
-			supersededAgencyId: superseded.agencyId === agencyId ? undefined : superseded.agencyId,
-			meta: meta === undefined ? undefined : jsonOf(meta),
-		}),
-	};
-}
-
-/** The texts of a list. An error names its text, such as `texts[3].to`. */
-export function checkedTexts(given: unknown, client: Client, numbers: ToE164Options, createdAt: number): NewText[] {
-	if (typeof given !== "object" || !(Symbol.iterator in Object(given)))
-		refuse("texts", "must be a list of texts", "enqueueMany");
-	const all = [...(given as Iterable<EnqueuedText>)];
-	if (all.length > mostTexts) refuse("texts", `must have at most ${mostTexts} texts`, "enqueueMany");
-	const known = new Map<string, NewText>();
-	return all.map((each, at) => {
-		const name = `texts[${at}]`;
-		if (Object(each).supersedes !== undefined) refuse(`${name}.supersedes`, "is only for enqueue", "enqueueMany");
-		const text = named(name, () => checkedText(each, client, numbers, createdAt));
-		const same = known.get(text.id);
-		if (same && isOther(text, same)) refuse(`${name}.id`, "is that of another text in the list", "enqueueMany");
-		known.set(text.id, text);
-		return text;
+export function enqueue(
+	context: OutboxContext,
+	given: EnqueuedText,
+	options: EnqueueOptions = {},
+): Promise<EnqueuedStatus> {
+	const { client, clock, now, defaultCountry } = context.options;
+	return atOnce(options, "enqueue", ({ tx, allowUnlistedNumber }) => {
+		const checked = checkedText(given, client, { defaultCountry, allowUnlistedNumber }, now());
+		return after(clock.measure(tx), () => insertOne(context, { ...checked, createdAt: now() }, tx));
 	});
 }
 
-/** The errors of a check, with the name of what is checked. */
-function named<Result>(name: string, act: () => Result): Result {
-	try {
-		return act();
-	} catch (error) {
-		if (!(error instanceof PartnerInvalidInput)) throw error;
-		const field = error.field === "text" ? name : `${name}.${error.field}`;
-		return refuse(field, error.rule, "enqueueMany");
-	}
+function insertOne(context: OutboxContext, text: NewText, tx: Transaction | undefined): Awaitable<EnqueuedStatus> {
+	const { store } = context.options;
+	const superseded = supersededBy(text);
+	if (!superseded)
+		return after(store.insert(text, tx), (row) => enqueued(context, text, checkedRow(text, { text: row }), tx));
+	if (tx === undefined) return enqueueInPlace(context, text, superseded);
+	return after(store.supersede(text, superseded, tx), (rows) => {
+		const row = checkedRow(text, rows);
+		const { old } = rows;
+		const arriving = old && hasSuperseded(row, old) && mayStillArrive(row, old) ? old : undefined;
+		return enqueued(context, text, row, tx, arriving);
+	});
 }
 
-/** A copy of a value as JSON has it. */
-function jsonOf(value: unknown): unknown {
-	let json: string | undefined;
-	try {
-		json = JSON.stringify(value);
-	} catch {}
-	if (json === undefined) return refuse("meta", "must be a value that JSON.stringify takes", "enqueue");
-	if (json.length > longestMeta) refuse("meta", `must have at most ${longestMeta} characters as JSON`, "enqueue");
-	return JSON.parse(storableText(json));
+/** Stores a text and cancels the one whose place it takes, in two steps. */
+async function enqueueInPlace(context: OutboxContext, text: NewText, { id }: Superseded): Promise<EnqueuedStatus> {
+	const { store } = context.options;
+	const [old, known] = await Promise.all([store.find(id), store.find(text.id)]);
+	// A repeated call finds its own text, whatever the earlier one does by now.
+	if (!known) refuseSuperseding(text, known, old);
+	const row = checkedRow(text, { text: known ?? (await store.insert(text, undefined)), old });
+	// A process that dies before this leaves both, and the worker cancels the earlier one.
+	if (old && !old.progress.cancelRequested && hasSuperseded(row, old))
+		await cancelText(context, old.id, { superseded: true });
+	return enqueued(context, text, row, undefined, await stillArriving(store, row));
 }
 
-function withGiven(given: GivenOptions): Progress {
-	const some = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-	return Object.keys(some).length > 0 ? { ...newProgress, given: some } : newProgress;
+/** The row of a text that was enqueued. Refuses one that can't be, before anything is awaited. */
+function checkedRow(text: NewText, { text: row, old }: Superseding): OutboxText {
+	if (row) refuseOther(text, row);
+	refuseSuperseding(text, row, old);
+	return row ?? refuse("supersedes", "was changed at this moment: enqueue again", "enqueue");
 }
 
-/** The number of `to` in E.164. `toE164` calls the field `phoneNumber` in its errors. */
-export function numberIn(to: string, options: ToE164Options, operation: string): E164 {
-	try {
-		return toE164(to, options);
-	} catch (error) {
-		if (!(error instanceof PartnerInvalidInput)) throw error;
-		refuse(error.field === "phoneNumber" ? "to" : String(error.field), error.rule, operation);
-	}
+/** @param arriving the text that was superseded, and may still arrive at another number of the contact */
+async function enqueued(
+	context: OutboxContext,
+	text: NewText,
+	row: OutboxText,
+	tx: Transaction | undefined,
+	arriving?: OutboxText,
+): Promise<EnqueuedStatus> {
+	const ignored = ignoredIn(text, row);
+	context.show?.(row.id);
+	// In the place of a held text it rings no phone.
+	const mayExpire = isNew(row) && tx === undefined && !(await takesPlaceOfHeld(context, row));
+	const expired = mayExpire ? await expireIfQuiet(context, row) : undefined;
+	if (expired) return { ...(await statusOf(expired, undefined, arriving)), ignored };
+	if (isDue(context, row)) await wakeWorker(context, row, row.id, tx);
+	if (tx === undefined) context.claimNow();
+	return { ...(await statusOf(row, undefined, arriving)), ignored };
 }
 
-/** Refuses a text whose id has another one. When it may be sent is not compared: a repeated call may compute it anew. */
-export function refuseOther(given: NewText, row: OutboxText, field = "id", operation = "enqueue"): void {
-	if (row.to === "") refuse(field, "belongs to a text that was erased; use a new id", operation);
-	if (isOther(given, row)) refuse(field, "was enqueued with another text; use a new id for a new text", operation);
+/** Whether a text takes the place of one that the service holds for the same contact. */
+async function takesPlaceOfHeld({ options: { store } }: OutboxContext, text: OutboxText): Promise<boolean> {
+	for await (const { state, to, agencyId } of earlierTexts(store, text))
+		if (state === "held" && to === text.to && agencyId === text.agencyId) return true;
+	return false;
 }
 
-/** The fields of a repeated call that differ from those of the stored text, and change nothing. */
-export function ignoredIn(given: NewText, row: OutboxText): IgnoredField[] {
-	const ofEach = (text: NewText): Record<IgnoredField, unknown> => {
-		const { supersedes, supersededAgencyId, onHeld, whenClosed = "ask", meta = null } = text.progress.given ?? {};
-		return {
-			notBefore: text.notBefore,
-			notAfter: text.notAfter,
-			purpose: purposeOf(text),
-			priority: priorityOf(text),
-			onHeld,
-			whenClosed,
-			supersedes: [supersedes, supersededAgencyId],
-			meta,
-		};
-	};
-	const [one, other] = [ofEach(given), ofEach(row)];
-	return ignoredFields.filter((field) => inOrder(one[field]) !== inOrder(other[field]));
+// Many texts
+
+export function enqueueMany(
+	context: OutboxContext,
+	given: Iterable<Omit<EnqueuedText, "supersedes">>,
+	options: EnqueueOptions = {},
+): Promise<EnqueuedStatus[]> {
+	const { client, clock, now, defaultCountry } = context.options;
+	return atOnce(options, "enqueueMany", ({ tx, allowUnlistedNumber }) => {
+		const checked = checkedTexts(given, client, { defaultCountry, allowUnlistedNumber }, now());
+		if (checked.length === 0) return Promise.resolve([]);
+		return after(clock.measure(tx), () => {
+			const createdAt = now();
+			const texts = checked.map((text) => ({ ...text, createdAt }));
+			return insertAll(context, texts, tx);
+		});
+	});
 }
 
-/** The compiler finds a field that is missing here. */
-const ignoredFields = Object.keys({
-	notBefore: true,
-	notAfter: true,
-	purpose: true,
-	priority: true,
-	onHeld: true,
-	whenClosed: true,
-	supersedes: true,
-	meta: true,
-} satisfies Record<IgnoredField, true>) as IgnoredField[];
+function insertAll(
+	context: OutboxContext,
+	texts: readonly NewText[],
+	tx: Transaction | undefined,
+): Awaitable<EnqueuedStatus[]> {
+	return after(context.options.store.insertMany(texts, tx), (rows) => {
+		const all = rows.map((row, at) => ({ text: texts[at] as NewText, row }));
+		for (const [at, { text, row }] of all.entries()) refuseOther(text, row, `texts[${at}].id`, "enqueueMany");
+		return enqueuedMany(context, all, tx);
+	});
+}
 
-/** A value as JSON, whatever the order of its fields: a database or another process may have another one. */
-function inOrder(value: unknown): string | undefined {
-	return JSON.stringify(value, (_, each: unknown) =>
-		typeof each !== "object" || each === null || Array.isArray(each)
-			? each
-			: Object.fromEntries(Object.entries(each).sort(([one], [other]) => (one < other ? -1 : 1))),
+async function enqueuedMany(
+	context: OutboxContext,
+	all: readonly { text: NewText; row: OutboxText }[],
+	tx: Transaction | undefined,
+): Promise<EnqueuedStatus[]> {
+	for (const { row } of all) context.show?.(row.id);
+	// An id may be in the list twice.
+	const unique = new Map(all.map(({ row }) => [row.id, row]));
+	await Promise.all(
+		[...unique].map(async ([id, row]) => {
+			const expired = isNew(row) && tx === undefined ? await expireIfQuiet(context, row) : undefined;
+			if (expired) unique.set(id, expired);
+		}),
 	);
+	const stored = all.map(({ text, row }) => ({ ignored: ignoredIn(text, row), row: unique.get(row.id) ?? row }));
+	const first = stored.find(({ row }) => row.state === "waiting" && isDue(context, row));
+	if (first) await wakeWorker(context, first.row, first.row.id, tx);
+	if (tx === undefined) context.claimNow();
+	return Promise.all(stored.map(async ({ row, ignored }) => ({ ...(await statusOf(row)), ignored })));
 }
 
-function isOther(given: NewText, known: NewText): boolean {
-	const compared = ["agencyId", "to", "body", "subaccountId", "consentLanguage"] as const;
-	return compared.some((field) => given[field] !== known[field]);
+// A text that was stored
+
+const isNew = ({ version }: OutboxText): boolean => version === 0;
+
+/** What is due later is found by the workers themselves. */
+const isDue = ({ options: { now } }: OutboxContext, row: OutboxText): boolean =>
+	isNew(row) && (row.nextAt ?? 0) <= now();
+
+/** Ends a text that can only be sent in quiet hours at once, while somebody may be in the office who can call. */
+async function expireIfQuiet(
+	{ options, quiet, change }: OutboxContext,
+	text: OutboxText,
+): Promise<OutboxText | undefined> {
+	if (text.state !== "waiting") return undefined;
+	// If the time zone cannot be had, the worker tells of it.
+	const known = { hours: await quiet.hours(text.agencyId).catch(() => null) };
+	const { row, isChanged } = await change(text, (found) => {
+		if (!isNew(found) || found.state !== "waiting") return undefined;
+		const situation = storedSituation(found, options, Math.max(options.now(), found.readyAt));
+		const answer = gate({ ...situation, known }, onEnqueue);
+		return answer?.do === "become" ? answer.change : undefined;
+	});
+	return isChanged ? row : undefined;
 }

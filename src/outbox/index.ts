@@ -4,15 +4,18 @@
  * @module messaging-conversations/outbox
  */
 
-export type { EnqueuedStatus, EnqueuedText, EnqueueOptions, IgnoredField, ObservedChange } from "./enqueue.ts";
+export type { CancelledTexts } from "./cancel.ts";
 export type { ExplainedStep, Explanation } from "./explain.ts";
+export type { EnqueuedStatus, EnqueuedText, EnqueueOptions, IgnoredField, ObservedChange } from "./given-text.ts";
 export type { OutboxHealth, PauseHealth, WorkerHealth } from "./health.ts";
 export type { ResolveOptions, ResumeOptions, SuspendOptions } from "./operator.ts";
 export type { OutboxOptions } from "./options.ts";
-export { type CancelledTexts, type ContactOptions, createOutbox, type Outbox, type SettledChange } from "./outbox.ts";
+export { createOutbox, type Outbox } from "./outbox.ts";
 export { isOptIn, isOptOut, isRefusal, isWrongNumber } from "./policy/opt-out/opt-out.ts";
 export type { OnHeld, Purpose } from "./policy/purpose.ts";
 export type { QuietHours } from "./policy/quiet-hours.ts";
+export type { ContactOptions } from "./recipient.ts";
+export type { SettledChange } from "./settled.ts";
 export type { OutboxStatus } from "./status.ts";
 export type { Suspension } from "./suspension.ts";
 export type { WaitsFor } from "./waits-for.ts";

@@ -12,6 +12,8 @@ import {
 	refine,
 	type Schema,
 } from "../shared/validation.ts";
+import { type ChangeRow, createChange } from "./change.ts";
+import { ended } from "./decide.ts";
 import { type Explanation, stepsOf } from "./explain.ts";
 import { healthOf, type OutboxHealth } from "./health.ts";
 import { check, moment, refuse, text as textOf, time } from "./input.ts";
@@ -23,7 +25,7 @@ import { type OutboxStatus, statusOf } from "./status.ts";
 import type { OutboxStore } from "./store.ts";
 import { inChunks } from "./stores/connection.ts";
 import { heirsIn, stillArriving } from "./supersede.ts";
-import { changed, isUnfinished, type OutboxText } from "./text.ts";
+import { isUnfinished, type OutboxText } from "./text.ts";
 import { type Snapshot, waitsForOf } from "./waits-for.ts";
 
 /** Options of `suspend`. */
@@ -98,15 +100,17 @@ const outcomes = oneOf("sent", "not_sent");
 interface Own {
 	/** Checks the id of an agency. */
 	agencyOf?: (id: string) => string;
-	/** Called after a text has come to its end. */
-	onChange?: (text: OutboxText) => Promise<void>;
+	change?: ChangeRow;
 	options?: CheckedOptions;
 }
+
+/** At the command line nobody is told of it. */
+const changeOf = (store: OutboxStore, { now }: OwnClock): ChangeRow => createChange(store, now, async () => {});
 
 export function createOperator(
 	store: OutboxStore,
 	clock: OwnClock,
-	{ agencyOf = (id) => textOf("agencyId", id, "outbox"), onChange = async () => {}, options }: Own = {},
+	{ agencyOf = (id) => textOf("agencyId", id, "outbox"), change = changeOf(store, clock), options }: Own = {},
 ): Operator {
 	const { now, measure } = clock;
 
@@ -169,16 +173,9 @@ export function createOperator(
 			check(outcomes, "outcome", outcome, "resolve");
 			const { by } = check(optionsOf.resolve, "options", given, "resolve");
 			await measure();
-			for (;;) {
-				const row = await store.find(known);
-				if (row?.state !== "unknown") return false;
-				const state = outcome === "sent" ? "sent" : "cancelled";
-				const next = changed(row, { state, reason: "resolved", nextAt: null }, now(), by);
-				// Another process may have resolved it at that moment.
-				if (!(await store.save(next))) continue;
-				await onChange(next);
-				return true;
-			}
+			const state = outcome === "sent" ? "sent" : "cancelled";
+			const resolved = (row: OutboxText) => (row.state === "unknown" ? ended(state, "resolved") : undefined);
+			return (await change(known, resolved, by)).isChanged;
 		},
 		async restored(given) {
 			const options = check(optionsOf.restored, "options", given, "restored");

@@ -1,45 +1,23 @@
-import type { Message } from "messaging-conversations";
-import { phaseOf } from "../shared/delivery-phase.ts";
 import { observerOf } from "../shared/observer.ts";
-import { abortSignal, checkedLater, fieldsOf, flag, optional, whole } from "../shared/validation.ts";
-import { type Awaitable, after } from "./awaitable.ts";
-import { type CancelMarks, cancelling } from "./cancel.ts";
-import { isRestored } from "./decide.ts";
-import {
-	checkedText,
-	checkedTexts,
-	type EnqueuedStatus,
-	type EnqueuedText,
-	type EnqueueOptions,
-	ignoredIn,
-	numberIn,
-	type ObservedChange,
-	refuseOther,
-} from "./enqueue.ts";
+import { abortSignal, fieldsOf, optional } from "../shared/validation.ts";
+import { type CancelledTexts, cancel, cancelAll, erase } from "./cancel.ts";
+import { createChange } from "./change.ts";
+import type { OutboxContext } from "./context.ts";
+import { enqueue, enqueueMany } from "./enqueue.ts";
 import type { Explanation } from "./explain.ts";
-import { gate } from "./gate/gate.ts";
-import { storedSituation } from "./gate/situation.ts";
-import { onEnqueue, onOptOut } from "./gate/waiting.ts";
+import type { EnqueuedStatus, EnqueuedText, EnqueueOptions, ObservedChange } from "./given-text.ts";
 import type { OutboxHealth } from "./health.ts";
-import { check, moment, object, refuse, text, time } from "./input.ts";
-import { isFurther } from "./match.ts";
+import { check, moment, time } from "./input.ts";
+import { observe, optIn, optOut } from "./observe.ts";
 import { createOperator, type ResolveOptions, type ResumeOptions, type SuspendOptions } from "./operator.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
-import { createContact, createOptOutReader } from "./policy/contact.ts";
-import { isNumberWrong, isOptedOut, storedView } from "./policy/contact-view.ts";
-import { priorityOf } from "./policy/purpose.ts";
+import { createOptOutReader } from "./policy/contact.ts";
+import type { ContactOptions } from "./recipient.ts";
+import { acknowledge, type SettledChange, settled } from "./settled.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
-import type { Lease, Superseded, Superseding } from "./store.ts";
-import {
-	earlierTexts,
-	hasSuperseded,
-	mayStillArrive,
-	refuseSuperseding,
-	stillArriving,
-	supersededBy,
-} from "./supersede.ts";
-import { changed, isUnfinished, type NewText, type OutboxText, type Recipient, storableId } from "./text.ts";
-import { synchronousIn, type Transaction } from "./transaction.ts";
+import type { Lease } from "./store.ts";
+import { isUnfinished, type OutboxText } from "./text.ts";
+import type { Transaction } from "./transaction.ts";
 import { createAccess } from "./work/access.ts";
 import { createAlerts } from "./work/alerts.ts";
 import { createGateway } from "./work/gateway.ts";
@@ -256,28 +234,6 @@ export interface Outbox {
 	restored: (options: { backupAt: Date | string | number }) => Promise<number>;
 }
 
-/** Which contact `cancelAll`, `erase`, `optOut` and `optIn` mean. */
-export interface ContactOptions {
-	/** Contact phone number, as written. */
-	to: string;
-	/** The agency's id. @default all agencies */
-	agencyId?: string | undefined;
-}
-
-/** Ids of the texts that `cancelAll` found. */
-export interface CancelledTexts {
-	/** Texts that were not sent and will not be. */
-	cancelled: string[];
-	/** Texts that were `sending` or `held`, or whose conversation could not be read. They may still be delivered. */
-	tooLate: string[];
-}
-
-/** A text that reached a final state, or whose message changed. */
-export interface SettledChange extends OutboxStatus {
-	/** Names this change of the text for `acknowledge`. */
-	revision: number;
-}
-
 const longestLeaseMs = 30_000;
 const shortestLeaseMs = 1_000;
 
@@ -304,7 +260,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	const optOuts = createOptOutReader(options.optOut);
 	const quiet = createQuietClock(options.quietHours, now);
 	const summaries = createSummaries(client, store, now);
-	const context = {
+	const work = {
 		options,
 		pauses,
 		gateway: createGateway(access, pauses, now),
@@ -312,19 +268,23 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		summaries,
 		optOuts,
 		quiet,
-		onChange: settled,
+		onChange: onState,
 		leaseMs,
 	};
 	const { concurrency } = options;
-	const step = (lease: Lease, signal?: AbortSignal) => workQueue(context, lease, signal);
+	const step = (lease: Lease, signal?: AbortSignal) => workQueue(work, lease, signal);
 	const suspended = createSuspensionReports(alerts, now);
 	const awaken = createAlarm(store, quiet, now);
 	const loop = createLoop({ store, step, clock, concurrency, leaseMs, awaken, suspended, alerts }, pauses);
-	const operator = createOperator(store, clock, { agencyOf: (id) => client.agency(id).id, onChange: settled, options });
+	const { claimNow } = loop;
+	const change = createChange(store, now, onState);
+	const operator = createOperator(store, clock, { agencyOf: (id) => client.agency(id).id, change, options });
 	/** Tells a sandbox of a text, if the client has its connection. */
 	const show = observerOf(client)?.outbox(store, operator.status);
+	const context: OutboxContext = { options, optOuts, quiet, summaries, change, claimNow, show };
 
-	async function settled(text: OutboxText): Promise<void> {
+	/** Called after each change of state that is stored. */
+	async function onState(text: OutboxText): Promise<void> {
 		show?.(text.id);
 		if (isUnfinished(text.state)) return;
 		await pauses.cleared(text.id);
@@ -333,409 +293,54 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		void ignoringErrors(() => onSettled?.(status));
 	}
 
-	/** Nothing is awaited before the statement: with a synchronous database it is part of the transaction that is open. */
-	function enqueue(given: EnqueuedText, enqueueOptions: EnqueueOptions = {}): Promise<EnqueuedStatus> {
-		return atOnce(enqueueOptions, "enqueue", ({ tx, allowUnlistedNumber }) => {
-			const checked = checkedText(
-				given,
-				client,
-				{ defaultCountry: options.defaultCountry, allowUnlistedNumber },
-				now(),
-			);
-			return after(clock.measure(tx), () => insertOne({ ...checked, createdAt: now() }, tx));
-		});
-	}
-
-	function insertOne(text: NewText, tx: Transaction | undefined): Awaitable<EnqueuedStatus> {
-		const superseded = supersededBy(text);
-		if (superseded && tx === undefined) return enqueueInPlace(text, superseded);
-		if (!superseded) return after(store.insert(text, tx), (row) => enqueued(text, checkedRow(text, { text: row }), tx));
-		return after(store.supersede(text, superseded, tx), (rows) => {
-			const row = checkedRow(text, rows);
-			const { old } = rows;
-			return enqueued(text, row, tx, old && hasSuperseded(row, old) && mayStillArrive(row, old) ? old : undefined);
-		});
-	}
-
-	/** The row of a text that was enqueued. Refuses one that can't be, before anything is awaited. */
-	function checkedRow(text: NewText, { text: row, old }: Superseding): OutboxText {
-		if (row) refuseOther(text, row);
-		refuseSuperseding(text, row, old);
-		return row ?? refuse("supersedes", "was changed at this moment: enqueue again", "enqueue");
-	}
-
-	/** Stores a text and cancels the one whose place it takes, in two steps. */
-	async function enqueueInPlace(text: NewText, { id }: Superseded): Promise<EnqueuedStatus> {
-		const [old, known] = await Promise.all([store.find(id), store.find(text.id)]);
-		// A repeated call finds its own text, whatever the earlier one does by now.
-		if (!known) refuseSuperseding(text, known, old);
-		const row = checkedRow(text, { text: known ?? (await store.insert(text, undefined)), old });
-		// A process that dies before this leaves both, and the worker cancels the earlier one.
-		if (old && !old.progress.cancelRequested && hasSuperseded(row, old)) await cancelText(old.id, { superseded: true });
-		return enqueued(text, row, undefined, await stillArriving(store, row));
-	}
-
-	/** @param arriving the text that was superseded, and may still arrive at another number of the contact */
-	async function enqueued(
-		text: NewText,
-		row: OutboxText,
-		tx: Transaction | undefined,
-		arriving?: OutboxText,
-	): Promise<EnqueuedStatus> {
-		const ignored = ignoredIn(text, row);
-		show?.(row.id);
-		// In the place of a held text it rings no phone.
-		const mayExpire = row.version === 0 && tx === undefined && !(await takesPlaceOfHeld(row));
-		const expired = mayExpire ? await expireIfQuiet(row) : undefined;
-		if (expired) return { ...(await statusOf(expired, undefined, arriving)), ignored };
-		// What is due later is found by the workers themselves.
-		if (row.version === 0 && (row.nextAt ?? 0) <= now()) await wakeWorker(row, row.id, tx);
-		if (tx === undefined) loop.claimNow();
-		return { ...(await statusOf(row, undefined, arriving)), ignored };
-	}
-
-	/** Nothing is awaited before the statements, as in `enqueue`. */
-	function enqueueMany(
-		given: Iterable<Omit<EnqueuedText, "supersedes">>,
-		enqueueOptions: EnqueueOptions = {},
-	): Promise<EnqueuedStatus[]> {
-		return atOnce(enqueueOptions, "enqueueMany", ({ tx, allowUnlistedNumber }) => {
-			const numbers = { defaultCountry: options.defaultCountry, allowUnlistedNumber };
-			const checked = checkedTexts(given, client, numbers, now());
-			if (checked.length === 0) return Promise.resolve([]);
-			return after(clock.measure(tx), () => {
-				const createdAt = now();
-				return insertAll(
-					checked.map((text) => ({ ...text, createdAt })),
-					tx,
-				);
-			});
-		});
-	}
-
-	function insertAll(texts: readonly NewText[], tx: Transaction | undefined): Awaitable<EnqueuedStatus[]> {
-		return after(store.insertMany(texts, tx), (rows) => {
-			const all = rows.map((row, at) => ({ text: texts[at] as NewText, row }));
-			for (const [at, { text, row }] of all.entries()) refuseOther(text, row, `texts[${at}].id`, "enqueueMany");
-			return enqueuedMany(all, tx);
-		});
-	}
-
-	async function enqueuedMany(
-		all: readonly { text: NewText; row: OutboxText }[],
-		tx: Transaction | undefined,
-	): Promise<EnqueuedStatus[]> {
-		for (const { row } of all) show?.(row.id);
-		// An id may be in the list twice.
-		const unique = new Map(all.map(({ row }) => [row.id, row]));
-		await Promise.all(
-			[...unique].map(async ([id, row]) => {
-				const ended = row.version === 0 && tx === undefined ? await expireIfQuiet(row) : undefined;
-				if (ended) unique.set(id, ended);
-			}),
-		);
-		const stored = all.map(({ text, row }) => ({ ignored: ignoredIn(text, row), row: unique.get(row.id) ?? row }));
-		const first = stored.find(
-			({ row: { state, version, nextAt } }) => state === "waiting" && version === 0 && (nextAt ?? 0) <= now(),
-		);
-		if (first) await wakeWorker(first.row, first.row.id, tx);
-		if (tx === undefined) loop.claimNow();
-		return Promise.all(stored.map(async ({ row, ignored }) => ({ ...(await statusOf(row)), ignored })));
-	}
-
-	/** Whether a text takes the place of one that the service holds for the same contact. */
-	async function takesPlaceOfHeld(text: OutboxText): Promise<boolean> {
-		for await (const { state, to, agencyId } of earlierTexts(store, text))
-			if (state === "held" && to === text.to && agencyId === text.agencyId) return true;
-		return false;
-	}
-
-	/** Ends a text that can only be sent in quiet hours at once, while somebody may be in the office who can call. */
-	async function expireIfQuiet(row: OutboxText): Promise<OutboxText | undefined> {
-		if (row.state !== "waiting") return undefined;
-		// If the time zone cannot be had, the worker tells of it.
-		const known = { hours: await quiet.hours(row.agencyId).catch(() => null) };
-		const answer = gate({ ...storedSituation(row, options, Math.max(now(), row.readyAt)), known }, onEnqueue);
-		if (answer?.do !== "become") return undefined;
-		const next = changed(row, answer.change, now());
-		if (!(await store.save(next))) return undefined;
-		await settled(next);
-		return next;
-	}
-
-	async function work(given: { signal?: AbortSignal | undefined } = {}): Promise<void> {
-		const signal = signalIn(given, "work");
-		const run = () => (engine ? workWith(engine, loop, signal) : loop.run(true, signal));
-		await throughOutages(run, { pauses, now, signal });
-	}
-
 	let ranOnce: Promise<unknown> = Promise.resolve();
-	async function runOnce(given: { signal?: AbortSignal | undefined } = {}): Promise<void> {
-		const signal = signalIn(given, "runOnce");
-		const turn = ranOnce.then(() => loop.run(false, signal));
-		ranOnce = turn.catch(() => {});
-		return turn;
-	}
-
-	function signalIn(given: { signal?: AbortSignal | undefined }, operation: string): AbortSignal | undefined {
-		return check(optionsOf.work, "options", given, operation).signal;
-	}
-
-	/** Nothing is awaited before the statement of a transaction, as in `enqueue`. */
-	async function cancel(id: string, given: { tx?: Transaction | undefined } = {}): Promise<boolean> {
-		const { tx } = check(optionsOf.tx, "options", given, "cancel");
-		const known = text("id", id, "cancel");
-		const measuring = clock.measure(tx);
-		if (measuring) await measuring;
-		if (tx !== undefined) return (await store.cancelIn(known, now(), tx))?.state === "cancelled";
-		const row = await cancelText(known);
-		if (row) await wake(row);
-		return row?.state === "cancelled";
-	}
-
-	/** Cancels a text, or marks it when it is too late. Tries again when a worker changed the row at that moment. */
-	async function cancelText(id: string, marks: CancelMarks = {}): Promise<OutboxText | undefined> {
-		for (;;) {
-			const row = await store.find(id);
-			if (!row || !isUnfinished(row.state)) return row;
-			const next = changed(row, cancelling(row, marks, options, now()), now());
-			if (!(await store.save(next))) continue;
-			if (next.state !== row.state) await settled(next);
-			// A worker finds out whether it was sent.
-			else if (next.state === "waiting") await wake(next);
-			return next;
-		}
-	}
-
-	async function cancelAll(given: ContactOptions): Promise<CancelledTexts> {
-		return stopRecipient(recipientFrom(given, "cancelAll"), {});
-	}
-
-	async function erase(given: ContactOptions): Promise<CancelledTexts> {
-		const recipient = recipientFrom(given, "erase");
-		const found = await stopRecipient(recipient, { erase: true });
-		await store.erase(recipient);
-		return found;
-	}
-
-	function recipientFrom(given: ContactOptions, operation: string): Pick<Recipient, "to"> & Partial<Recipient> {
-		const { to, agencyId } = check(optionsOf.recipient, "options", given, operation);
-		const { defaultCountry } = options;
-		// The number of a contact can have become invalid since.
-		const number = numberIn(to, { defaultCountry, allowUnlistedNumber: true }, operation);
-		return { to: number, ...(agencyId !== undefined && { agencyId: client.agency(agencyId).id }) };
-	}
-
-	/** First no further text may begin, then each one is cancelled. */
-	async function stopRecipient(recipient: Partial<Recipient>, marks: CancelMarks): Promise<CancelledTexts> {
-		await clock.measure();
-		await store.stop(recipient);
-		const found: CancelledTexts = { cancelled: [], tooLate: [] };
-		for (const { id } of await store.unfinished(recipient)) {
-			const row = await cancelText(id, marks);
-			found[row?.state === "cancelled" ? "cancelled" : "tooLate"].push(id);
-		}
-		return found;
-	}
-
-	async function observe(change: ObservedChange): Promise<void> {
-		object("change", change, "observe");
-		const { agencyId, conversation, messages = [] } = change;
-		if (agencyId !== undefined && typeof agencyId !== "string") refuse("agencyId", "must be a string", "observe");
-		if (conversation !== undefined && conversation !== null) object("conversation", conversation, "observe");
-		if (!Array.isArray(messages)) refuse("messages", "must be a list of messages", "observe");
-		for (const [at, message] of messages.entries()) object(`messages[${at}]`, message, "observe");
-		await clock.measure();
-		for (const message of messages) if (message.direction === "outbound") await report(message);
-		const phoneNumber = conversation && ("summary" in conversation ? conversation.summary : conversation).phoneNumber;
-		if (!phoneNumber) return;
-		text("phoneNumber", phoneNumber, "observe");
-		const who = { to: phoneNumber, agencyId: agencyId ?? "" };
-		// A "START" to one agency says nothing to the others.
-		const asked = agencyId === undefined ? messages.filter((message) => optOuts.asks(message) !== "in") : messages;
-		await createContact(store, optOuts, who, now).hear(asked);
-		if (asked.some((message) => optOuts.asks(message) === "out"))
-			await endOptedOut({ to: phoneNumber, agencyId }, asked);
-		await wake({ to: phoneNumber, agencyId });
-	}
-
-	async function noteOptOut(given: ContactOptions, operation: "optOut" | "optIn") {
-		const recipient = recipientFrom(given, operation);
-		await clock.measure();
-		await store.note(recipient, { [operation === "optOut" ? "optedOut" : "optedIn"]: { own: now() } });
-		if (operation === "optOut") await endOptedOut(recipient, []);
-		else await clearWrongNumber(recipient);
-		await wake({ to: recipient.to, agencyId: recipient.agencyId });
-		return recipient;
-	}
-
-	/** Takes the reason from what waited because of a wrong number. What is due in days would keep it until then. */
-	async function clearWrongNumber(recipient: { to: string; agencyId?: string | undefined }): Promise<void> {
-		const { to, agencyId } = recipient;
-		for (const { id } of await store.unfinished({ to, ...(agencyId !== undefined && { agencyId }) })) {
-			for (;;) {
-				const row = await store.find(id);
-				if (row?.state !== "waiting" || row.reason !== "wrong_number") break;
-				if (isNumberWrong(storedView(await store.facts(row)))) break;
-				if (await store.save(changed(row, {}, now()))) break;
-			}
-		}
-	}
-
-	/** Whether texts may go out again. Of all agencies that is known of those with a text to the contact. */
-	async function optIn(given: ContactOptions): Promise<boolean> {
-		const { to, agencyId } = await noteOptOut(given, "optIn");
-		const texts = agencyId === undefined ? await store.unfinished({ to }) : [];
-		const agencies = new Set([agencyId ?? "", ...texts.map((row) => row.agencyId)]);
-		const all = await Promise.all([...agencies].map((each) => store.facts({ to, agencyId: each })));
-		return !all.map(storedView).some((contact) => isOptedOut(contact) || isNumberWrong(contact));
-	}
-
-	/**
-	 * Ends what waits for a contact who has asked for no more texts, also what is due in days, and keeps what is held from being sent
-	 * again. Tries again when a worker changed a row at that moment.
-	 */
-	async function endOptedOut(
-		{ to, agencyId }: { to: string; agencyId?: string | undefined },
-		messages: readonly Message[],
-	): Promise<void> {
-		for (const { id } of await store.unfinished({ to, ...(agencyId !== undefined && { agencyId }) })) {
-			for (;;) {
-				const row = await store.find(id);
-				// What was restored from a backup may have been sent, which the worker finds out.
-				const isWaiting = row?.state === "waiting" && !isRestored(row);
-				const isHeld = row?.state === "held" && !row.progress.cancelRequested;
-				if (!isWaiting && !isHeld) break;
-				const contact = createContact(store, optOuts, row, now);
-				await contact.learn(null);
-				await contact.hear(messages);
-				const answer = gate({ ...storedSituation(row, options, now()), contact: await contact.view() }, onOptOut);
-				// A held text is not sent again, also by a worker that is about to.
-				if (!answer || !("change" in answer) || !answer.change) break;
-				const next = changed(row, answer.change, now());
-				if (!(await store.save(next))) continue;
-				if (isWaiting) await settled(next);
-				break;
-			}
-		}
-	}
-
-	/** Stores what is reported of a message, again when a worker changed the row at that moment. */
-	async function report(message: Message): Promise<void> {
-		const text = await store.byMessage(storableId(message.messageSid));
-		const phase = phaseOf(message);
-		if (!text || !isFurther(phase, text.state)) return;
-		const next = changed(text, { state: phase, nextAt: phase === "delivered" ? text.nextAt : null }, now());
-		await ((await store.save(next)) ? settled(next) : report(message));
-	}
-
-	async function wake({ agencyId, to }: { agencyId: string | undefined; to: string }): Promise<void> {
-		const recipient = { to, ...(agencyId !== undefined && { agencyId }) };
-		summaries.forget(to);
-		await store.wake(recipient, now());
-		// One job is enough, because the worker that it wakes looks at all queues.
-		const [first] = engine ? await store.unfinished(recipient) : [];
-		if (first) await wakeWorker(first, crypto.randomUUID(), undefined);
-		loop.claimNow();
-	}
-
-	async function wakeWorker(text: OutboxText, key: string, tx: Transaction | undefined): Promise<void> {
-		await engine?.wake({ text: text.seq }, { key, priority: priorityOf(text), tx }).catch((error: unknown) => {
-			if (!engine.mayFailToWake) throw error;
-		});
-	}
-
-	async function settledChanges(
-		given: { limit?: number | undefined; held?: boolean | undefined } = {},
-	): Promise<SettledChange[]> {
-		const { limit = 100, held = false } = check(optionsOf.settled, "options", given, "settled");
-		const rows = await store.unacknowledged(limit, { held });
-		return Promise.all(
-			rows.map(async (row) => ({ ...(await statusOf(row)), revision: row.unacknowledged ?? row.version })),
-		);
-	}
-
-	/** Nothing is awaited before the statement, as in `enqueue`. */
-	async function acknowledge(
-		changes: Iterable<Pick<SettledChange, "id" | "revision">>,
-		given: { tx?: Transaction | undefined } = {},
-	): Promise<void> {
-		const { tx } = check(optionsOf.tx, "options", given, "acknowledge");
-		if (!(Symbol.iterator in Object(changes)))
-			refuse("changes", "must be a list, as settled returns it", "acknowledge");
-		const all = [...changes].map((change, index) => {
-			const { id, revision }: Partial<SettledChange> = Object(change);
-			if (typeof id !== "string" || !Number.isInteger(revision))
-				refuse(`changes[${index}]`, "must have id and revision, as settled returns them", "acknowledge");
-			return { id, revision: Number(revision) };
-		});
-		if (all.length > 0) await store.acknowledge(all, tx);
-	}
-
 	return {
-		migrate: async () => {
+		async migrate() {
 			await store.migrate();
 			await engine?.start();
 		},
-		enqueue,
-		enqueueMany,
-		work,
-		runOnce,
+		enqueue: (text, given) => enqueue(context, text, given),
+		enqueueMany: (texts, given) => enqueueMany(context, texts, given),
+		async work(given = {}) {
+			const signal = signalIn(given, "work");
+			const run = () => (engine ? workWith(engine, loop, signal) : loop.run(true, signal));
+			await throughOutages(run, { pauses, now, signal });
+		},
+		async runOnce(given = {}) {
+			const signal = signalIn(given, "runOnce");
+			const turn = ranOnce.then(() => loop.run(false, signal));
+			ranOnce = turn.catch(() => {});
+			return turn;
+		},
 		status: operator.status,
 		explain: operator.explain,
 		health: operator.health,
 		suspend: operator.suspend,
 		async resume(given = {}) {
 			const isEnded = await operator.resume(given);
-			loop.claimNow();
+			claimNow();
 			return isEnded;
 		},
 		resolve: operator.resolve,
-		cancel,
-		cancelAll,
-		erase,
-		optOut: async (given) => void (await noteOptOut(given, "optOut")),
-		optIn,
-		settled: settledChanges,
-		acknowledge,
-		observe,
+		cancel: (id, given) => cancel(context, id, given),
+		cancelAll: (given) => cancelAll(context, given),
+		erase: (given) => erase(context, given),
+		optOut: (given) => optOut(context, given),
+		optIn: (given) => optIn(context, given),
+		settled: (given) => settled(store, given),
+		acknowledge: (changes, given) => acknowledge(store, changes, given),
+		observe: (given) => observe(context, given),
 		purge: async (given) =>
-			store.purge(moment("before", check(optionsOf.purge, "options", given, "purge").before, "purge")),
+			store.purge(moment("before", check(purgeOptions, "options", given, "purge").before, "purge")),
 		restored: operator.restored,
 	};
 }
 
-/** The options of the methods. Each is a copy with all of its fields, so that it has nothing that it inherits. */
-const optionsOf = {
-	work: fieldsOf<{ signal?: AbortSignal | undefined }>({ signal: optional(abortSignal) }),
-	// The store knows its transactions.
-	tx: fieldsOf<{ tx?: Transaction | undefined }>({ tx: checkedLater() }),
-	enqueue: fieldsOf<EnqueueOptions>({ tx: checkedLater(), allowUnlistedNumber: optional(flag) }),
-	// The client knows numbers and agency ids.
-	recipient: fieldsOf<ContactOptions>({ to: checkedLater(), agencyId: checkedLater() }),
-	settled: fieldsOf<{ limit?: number | undefined; held?: boolean | undefined }>({
-		limit: optional(whole(1, 1_000)),
-		held: optional(flag),
-	}),
-	purge: fieldsOf<{ before: Date | string | number }>({ before: time }),
-};
+const workOptions = fieldsOf<{ signal?: AbortSignal | undefined }>({ signal: optional(abortSignal) });
+const purgeOptions = fieldsOf<{ before: Date | string | number }>({ before: time });
 
-/**
- * Runs what stores texts. An error in a synchronous transaction is thrown, because a rejection would reach the caller after the
- * commit.
- */
-function atOnce<Result>(
-	given: EnqueueOptions,
-	operation: "enqueue" | "enqueueMany",
-	act: (given: EnqueueOptions) => Awaitable<Result>,
-): Promise<Result> {
-	try {
-		// A transaction in place of the options would be ignored, and the text stored although it is rolled back.
-		return Promise.resolve(act(check(optionsOf.enqueue, "options", given, operation)));
-	} catch (error) {
-		if (synchronousIn(Object(given).tx, "enqueue")) throw error;
-		return Promise.reject(error);
-	}
+function signalIn(given: { signal?: AbortSignal | undefined }, operation: string): AbortSignal | undefined {
+	return check(workOptions, "options", given, operation).signal;
 }
 
 async function ignoringErrors(act: () => unknown): Promise<void> {

@@ -3,6 +3,7 @@
  * to be imported.
  */
 
+import { checkedLater, fieldsOf } from "../shared/validation.ts";
 import { can, refuse } from "./input.ts";
 import { type Connection, type Dialect, type Recognise, UnusableResult } from "./stores/connection.ts";
 import { type DrizzleQueryable, drizzle } from "./transactions/drizzle.ts";
@@ -37,6 +38,9 @@ export type Transaction =
 	| AnyQueryable
 	| SqliteDatabase
 	| LibsqlClient;
+
+/** The options of a method whose only one is a transaction. The store knows its own. */
+export const withTx = fieldsOf<{ tx?: Transaction | undefined }>({ tx: checkedLater() });
 
 /** Recognises a library's object. Undefined when it is of none, or of one for another kind of database. */
 function connectionOf(value: unknown, dialect: Dialect): Connection | undefined {

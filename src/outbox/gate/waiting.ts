@@ -26,6 +26,7 @@ import {
 	holdsAny,
 	isQuietReply,
 	isSkipped,
+	isWaiting,
 	isWindowUnclear,
 	optOutIn,
 	purpose,
@@ -57,7 +58,7 @@ export const ends: readonly ToldRule[] = [
 		name: "restored",
 		when: "It is from a backup, and may have been sent since: it becomes what the conversation shows",
 		says: () => "It came back with a backup, and may have been sent since. Its conversation is read to find out.",
-		concerns: (s) => isRestored(s.text) && !s.passing,
+		concerns: (s) => isWaiting(s) && isRestored(s.text) && !s.passing,
 		needs: "reading",
 		judge: (s) => {
 			if (!wasRead(s)) return waitForHook(s);
@@ -277,7 +278,7 @@ const some = (...names: readonly string[]): readonly ToldRule[] => waiting.filte
 export const onEnqueue = some("expires_tonight");
 export const onCancel = some("restored", "requested");
 export const onMove = some("restored", "superseded");
-export const onOptOut = some("opted_out");
+export const onOptOut = some("restored", "opted_out");
 export const onHeldRead = some("own_held");
 
 function saysBehindHeld(s: Situation): string {
