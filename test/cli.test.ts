@@ -70,7 +70,7 @@ test("the token comes from the environment, or from a file of variables", async 
 	expect(reported.token).toBe("of-the-environment");
 	const file = join(folder, "variables");
 	writeFileSync(file, "MESSAGING_SANDBOX_TOKEN=of-the-file\n");
-	expect((await json(["--env-file", file])).reported.token).toBe("of-the-file");
+	expect((await json(["--env", file])).reported.token).toBe("of-the-file");
 });
 
 test("a file that is not in UTF-8 is refused with the reason, as variables and as an import", async () => {
@@ -84,16 +84,16 @@ test("a file that is not in UTF-8 is refused with the reason, as variables and a
 		[Buffer.from(`# Größe\n${text}`, "latin1"), "is not in UTF-8. Save it as UTF-8."],
 	] as const) {
 		writeFileSync(file, bytes);
-		for (const option of ["--env-file", "--import"]) {
+		for (const option of ["--env", "--import"]) {
 			const { code, err } = await run(["sandbox", "--port", "0", option, file]);
 			expect([code, err], option).toEqual([1, expect.stringContaining(reason)]);
 			expect(err, option).toContain(option);
 		}
-		const doctor = await run(["doctor", "--env-file", file]);
+		const doctor = await run(["doctor", "--env", file]);
 		expect([doctor.code, doctor.err]).toEqual([2, expect.stringContaining(reason)]);
 	}
 	writeFileSync(file, `\uFEFF${text}`);
-	expect((await json(["--env-file", file])).reported.token).toBe("of-the-file");
+	expect((await json(["--env", file])).reported.token).toBe("of-the-file");
 });
 
 test("--write-env writes what a program needs as variables, and over no file of anybody else", async () => {
@@ -212,7 +212,7 @@ test("errors are explained: a port in use, a bad --now, an unknown scenario, pol
 		[["--policy", "operationIdTtlHours=x"], /^--policy operationIdTtlHours must be a number of hours/],
 		[["--policy", "keep"], /^--policy must be name=value/],
 		[["--import", fileURLToPath(import.meta.url)], /^--import: bug: this is not a bug file/],
-		[["--env-file", join(folder, "none")], /^--env-file .*none cannot be read \(ENOENT\)\.$/m],
+		[["--env", join(folder, "none")], /^--env .*none cannot be read \(ENOENT\)\.$/m],
 		[["--token", "short"], /^--token must be 8 or more characters/],
 		[["--allow-host", "http://x"], /^--allow-host must be a host name/],
 		[["--listen", "http://x"], /^--listen must be an address/],
@@ -223,7 +223,7 @@ test("errors are explained: a port in use, a bad --now, an unknown scenario, pol
 	const results = await Promise.all(runs.map(([args]) => run(["sandbox", "--port", "0", ...args])));
 	for (const [index, { code, err }] of results.entries()) {
 		const [[option = ""] = [], words = /x/] = runs[index] ?? [];
-		const isMachine = ["--import", "--env-file"].includes(option) || err.includes(port);
+		const isMachine = ["--import", "--env"].includes(option) || err.includes(port);
 		expect([code, err], option).toEqual([1, expect.stringMatching(words)]);
 		expect(err.includes("--help"), err).toBe(!isMachine);
 		expect(err).not.toContain("    at ");

@@ -46,7 +46,7 @@ async function run(args: string[], host: Host): Promise<number> {
 	if (!agencyId) throw new UsageError("capture needs --agency. The command doctor lists those of the key.");
 	if (!contact) throw new UsageError("capture needs --contact, a phone number in E.164.");
 	const appInfo = { name: "capture" };
-	const client = clientOf(readConnection(values["env-file"], host), { fetch: host.fetch, appInfo });
+	const client = clientOf(readConnection(values.env, host), { fetch: host.fetch, appInfo });
 	const captured = await read(client.agency(agencyId), contact);
 	const bug = bugOf(captured);
 	const columns = Math.min(lookOf(host).columns(), mostColumns);

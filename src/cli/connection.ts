@@ -10,7 +10,7 @@ import { readTextFile } from "./text.ts";
 
 /** The option by which a command finds the service. */
 export const connectionOptions = {
-	"env-file": {
+	env: {
 		type: "string",
 		value: "<file>",
 		isFile: true,
@@ -19,7 +19,7 @@ export const connectionOptions = {
 } as const satisfies Options;
 
 export const connectionHelp = `The base URL and the key come from MESSAGING_BASE_URL and MESSAGING_API_KEY, in the environment or
-in the file of --env-file. The environment wins. No option takes them, because a list of processes
+in the file of --env. The environment wins. No option takes them, because a list of processes
 shows the options of a command.`;
 
 /** A setting, and where it comes from, in words. */
@@ -64,15 +64,15 @@ export function clientOf({ baseUrl, apiKey }: Connection, options: Partial<Clien
 /** What to do when the service cannot be used with the settings. */
 export const remedy = "The command doctor finds out why.";
 
-/** Reads the variables in the file of `--env-file`. Returns a function for the same reason as {@link Host.variable}. */
+/** Reads the variables in the file of `--env`. Returns a function for the same reason as {@link Host.variable}. */
 export function readVariables(file: string): Host["variable"] {
 	try {
 		const variables = new Secret(parseEnv(readTextFile(file)));
 		return (name) => variables.reveal()[name];
 	} catch (error) {
-		if (error instanceof EncodingError) throw new Error(`--env-file ${file} ${error.message}`);
+		if (error instanceof EncodingError) throw new Error(`--env ${file} ${error.message}`);
 		const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
-		throw new Error(`--env-file ${file} cannot be read${code}.`);
+		throw new Error(`--env ${file} cannot be read${code}.`);
 	}
 }
 

@@ -42,7 +42,7 @@ async function run(args: string[], host: Host): Promise<number> {
 	const local = values.sandbox ? await startSandbox() : undefined;
 	// It is fine if the reader stops early, such as head.
 	host.onOutputClosed(() => {});
-	const connection = local?.connection ?? readConnection(values["env-file"], host);
+	const connection = local?.connection ?? readConnection(values.env, host);
 	try {
 		return statusOf(await printReport(examine(connection, host, values.agency), values.json, host));
 	} finally {

@@ -27,7 +27,7 @@ const common = {
 		default: "outbox",
 		help: "What the names of the tables begin with. Default outbox.",
 	},
-	"env-file": { type: "string", value: "<file>", isFile: true, help: "Reads DATABASE_URL from a file." },
+	env: { type: "string", value: "<file>", isFile: true, help: "Reads DATABASE_URL from a file." },
 	json: { type: "boolean", default: false, help: "Prints one line of JSON." },
 } as const satisfies Options;
 
@@ -91,7 +91,7 @@ const restored = {
 const about =
 	"Shows and changes the outbox of your project, over the database driver that is installed in this folder.";
 const notes = `The address of the database is best kept in DATABASE_URL, in the environment or in the file of
---env-file, because a list of processes shows the options of a command. No key is needed: no action sends anything itself.
+--env, because a list of processes shows the options of a command. No key is needed: no action sends anything itself.
 
 Exit status: 0 done, or all is well; 1 something needs attention, or nothing was changed; 2 the command cannot run, or
 texts cannot be sent.`;
@@ -356,13 +356,13 @@ const columnsOf = (host: Host): number => Math.min(lookOf(host).columns(), mostC
 interface Place {
 	readonly database?: string | undefined;
 	readonly prefix: string;
-	readonly "env-file"?: string | undefined;
+	readonly env?: string | undefined;
 	readonly json: boolean;
 }
 
 /** Opens the store, and closes it when the action has ended. */
 async function withDesk(values: Place, host: Host, act: (desk: Desk) => Promise<number>): Promise<number> {
-	const file = values["env-file"];
+	const file = values.env;
 	const inFile = file === undefined ? undefined : readVariables(file);
 	const url = new Secret((values.database ?? host.variable("DATABASE_URL") ?? inFile?.("DATABASE_URL") ?? "").trim());
 	if (url.reveal() === "") throw new Error("DATABASE_URL is not set. Set it, or name the database with --database.");

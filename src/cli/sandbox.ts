@@ -72,7 +72,7 @@ const options = {
 		default: false,
 		help: "Prints one line of JSON, with what a program needs, and nothing else.",
 	},
-	"env-file": {
+	env: {
 		type: "string",
 		value: "<file>",
 		isFile: true,
@@ -113,7 +113,7 @@ async function run(args: string[], host: Host): Promise<number> {
 	if (!values) return 0;
 	// A reader that stops early, such as head, does not end the sandbox.
 	host.onOutputClosed(() => {});
-	const file = values["env-file"];
+	const file = values.env;
 	const inFile = file === undefined ? undefined : readVariables(file);
 	const closing: (() => unknown)[] = [];
 	try {

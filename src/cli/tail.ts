@@ -64,7 +64,7 @@ async function run(args: string[], host: Host): Promise<number> {
 	const local = values.sandbox ? await startSandbox() : undefined;
 	if (local) play(local.sandbox, stop);
 	try {
-		const connection = local?.connection ?? readConnection(values["env-file"], host);
+		const connection = local?.connection ?? readConnection(values.env, host);
 		const { agency: agencyId, show, json } = values;
 		return (await follow({ connection, agencyId, everyMs, show, json, stop, host })) ? 0 : 1;
 	} finally {

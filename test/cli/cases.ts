@@ -321,7 +321,7 @@ export const furtherCases: readonly Case[] = [
 		prepare: async () => ({ env: settings("", "") }),
 		status: 2,
 		found: { "base-url": /MESSAGING_BASE_URL is empty/, "key-form": /MESSAGING_API_KEY is empty/ },
-		remedy: /--env-file/,
+		remedy: /--env/,
 	},
 ];
 

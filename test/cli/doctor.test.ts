@@ -48,7 +48,7 @@ test("the time of a page that answers in place of the service says nothing about
 test("a file of variables may begin with the mark of an editor of Windows", async () => {
 	const file = join(folder, "marked.env");
 	writeFileSync(file, "\uFEFFMESSAGING_BASE_URL=http://127.0.0.1:9/api/v1\nMESSAGING_API_KEY=a\n");
-	const { out } = await run(["doctor", "--json", "--env-file", file]);
+	const { out } = await run(["doctor", "--json", "--env", file]);
 	expect(JSON.parse(out).checks[0]).toMatchObject({ id: "base-url", state: "ok" });
 });
 
@@ -56,10 +56,10 @@ test("settings come from a file, and the environment wins", async () => {
 	const { baseUrl, stop } = await startLive();
 	const file = join(folder, ".env");
 	writeFileSync(file, `MESSAGING_BASE_URL=${baseUrl}\nMESSAGING_API_KEY="${liveKey}"\n`);
-	const { code, out } = await run(["doctor", "--env-file", file]);
+	const { code, out } = await run(["doctor", "--env", file]);
 	expect(out.replace(/\s+/g, " ")).toContain(`${baseUrl}, from ${file}`);
 	expect(code).toBe(0);
-	const overridden = await run(["doctor", "--env-file", file], {
+	const overridden = await run(["doctor", "--env", file], {
 		MESSAGING_API_KEY: "partner_live.other.key",
 	});
 	expect(overridden.out.replace(/\s+/g, " ")).toContain(`from the environment, not from ${file}.`);
@@ -169,7 +169,7 @@ test("what it cannot run with is said in a line, with exit status 2 and without 
 });
 
 test("a file of variables that there is not ends it", async () => {
-	const { code, err } = await run(["doctor", "--env-file", join(folder, "none")]);
+	const { code, err } = await run(["doctor", "--env", join(folder, "none")]);
 	expect([code, err]).toEqual([2, expect.stringMatching(/none cannot be read \(ENOENT\)/)]);
 });
 
@@ -177,7 +177,6 @@ test.each(["doctor", "tail"])("%s has help of its own, with each of its options"
 	const { code, out } = await run([name, "--help"]);
 	expect(code).toBe(0);
 	expect(out).toMatch(new RegExp(`^Usage: messaging-conversations ${name}`));
-	for (const option of ["--agency", "--json", "--env-file", "--sandbox", "--help"])
-		expect(out).toContain(`  ${option}`);
+	for (const option of ["--agency", "--json", "--env", "--sandbox", "--help"]) expect(out).toContain(`  ${option}`);
 	expect(out.split("\n").filter((line) => line.length > 100)).toEqual([]);
 });

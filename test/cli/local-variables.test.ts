@@ -60,7 +60,7 @@ test.for(settings)("S14 no variable of a command holds a key that it reads from 
 	const file = join(folder, "variables");
 	writeFileSync(file, lines.join("\n"));
 	for (const args of commands) {
-		const { code, found, out, err } = await run([...args, "--env-file", file], {});
+		const { code, found, out, err } = await run([...args, "--env", file], {});
 		expect([args[0], code === 0, found]).toEqual([args[0], false, []]);
 		expect(out + err).not.toContain(secret);
 	}
@@ -71,7 +71,7 @@ test("S14 no variable holds the key when a file of variables can't be read, or w
 	const noText = join(folder, "no-text");
 	writeFileSync(noText, Buffer.concat([Buffer.from(`MESSAGING_API_KEY=${apiKey}\n`), Buffer.from([0xff, 0xfe, 0x80])]));
 	const wrong = [
-		["doctor", "--env-file", noText],
+		["doctor", "--env", noText],
 		["tail", "--every", "0"],
 		["tail", "--evry", "1"],
 		["capture"],

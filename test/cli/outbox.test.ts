@@ -53,7 +53,7 @@ test("the address comes from --database, then the environment, then the file", a
 	const missing = "There is no file at the path of the database.";
 	const tried = async (env: Record<string, string>, ...args: string[]) =>
 		(await run(["outbox", "health", ...args], env)).err.trim();
-	expect(await tried({}, "--env-file", file)).toContain("begins with none of");
-	expect(await tried({ DATABASE_URL: join(folder, "none.db") }, "--env-file", file)).toBe(missing);
+	expect(await tried({}, "--env", file)).toContain("begins with none of");
+	expect(await tried({ DATABASE_URL: join(folder, "none.db") }, "--env", file)).toBe(missing);
 	expect(await tried({ DATABASE_URL: "oracle://x" }, "--database", `file:${join(folder, "none.db")}`)).toBe(missing);
 });

@@ -212,7 +212,7 @@ test("an empty file begins a new world", async () => {
 });
 
 test("the path of a file must not be empty", async () => {
-	for (const option of ["--state", "--import", "--env-file", "--write-env"]) {
+	for (const option of ["--state", "--import", "--env", "--write-env"]) {
 		const { code, err } = await run(["sandbox", "--port", "0", option, ""]);
 		expect([code, err]).toEqual([1, expect.stringContaining(`${option} is empty. It needs the path of a file.`)]);
 	}

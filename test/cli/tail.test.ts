@@ -160,7 +160,7 @@ test("what it cannot run with is said in a line, and names the doctor where that
 		],
 		[[], {}, /^MESSAGING_BASE_URL is not set in the environment\. The command doctor finds out why/],
 		[
-			["--env-file", "package.json"],
+			["--env", "package.json"],
 			{ MESSAGING_BASE_URL: "https://host.invalid/api/v1" },
 			/^MESSAGING_API_KEY is not set in the environment and /,
 		],

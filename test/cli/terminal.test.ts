@@ -212,14 +212,14 @@ test("completion knows commands, options that are not given yet, and the values 
 	expect(await completed("")).toEqual(["sandbox", "doctor", "tail", "outbox", "capture", "completion", ...both]);
 	expect(await completed("d")).toEqual(["doctor"]);
 	expect(await completed("sandpit", "")).toEqual([]);
-	expect(await completed("doctor", "")).toEqual(["--env-file", "--agency", "--json", "--sandbox", ...both]);
-	expect(await completed("doctor", "--json", "--agency=agy_0", "--")).toEqual(["--env-file", "--sandbox", ...both]);
+	expect(await completed("doctor", "")).toEqual(["--env", "--agency", "--json", "--sandbox", ...both]);
+	expect(await completed("doctor", "--json", "--agency=agy_0", "--")).toEqual(["--env", "--sandbox", ...both]);
 	expect(await completed("sandbox", "--policy", "x=y", "--po")).toEqual(["--port", "--policy"]);
 	expect(await completed("sandbox", "--scenario", "")).toEqual([...scenarioNames]);
 	expect(await completed("sandbox", "--scenario=b")).toEqual(["--scenario=busy"]);
 	expect(await completed("sandbox", "--follow", "--sc")).toEqual(["--scenario"]);
 	expect(await completed("sandbox", "--port", "")).toEqual([]);
-	for (const option of ["--state", "--import", "--env-file", "--write-env"])
+	for (const option of ["--state", "--import", "--env", "--write-env"])
 		expect(await completed("sandbox", option, "wor")).toEqual([":files"]);
 	expect(await completed("completion", "")).toEqual(["bash", "zsh", "fish"]);
 	const actions = ["health", "list", "explain", "suspend", "resume", "resolve", "restored"];
@@ -341,7 +341,7 @@ test("at 60 columns each error fits too, and keeps its paragraphs", async () => 
 		["sandbox", "missing.json"],
 		["sandbox", "--import", folder],
 		["capture", "--agency", "agy_0"],
-		["doctor", "--env-file", join(folder, "none.env")],
+		["doctor", "--env", join(folder, "none.env")],
 		["tail", "one", "two"],
 		["outbox", "nothing"],
 		["unknown"],

@@ -75,5 +75,5 @@ function isQuoted(text: string): boolean {
 
 function absent(id: string, { name, value, from }: Setting, remedy: string): Check {
 	const what = value === undefined ? `${name} is not set in ${from}.` : `${name} is empty in ${from}.`;
-	return { id, state: "fail", what, remedy: `${remedy} --env-file reads it from a file.` };
+	return { id, state: "fail", what, remedy: `${remedy} --env reads it from a file.` };
 }
