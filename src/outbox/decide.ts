@@ -3,7 +3,7 @@
  */
 import type { Message } from "messaging-conversations";
 import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
-import { baselineBefore, openFor, serviceNow } from "./baseline.ts";
+import { baselineBefore, serviceNow } from "./baseline.ts";
 import { latestByOwn, unmeasured } from "./clocks.ts";
 import {
 	byOthers,
@@ -22,13 +22,27 @@ import {
 } from "./match.ts";
 import type { OnHeld } from "./policy/purpose.ts";
 import {
+	cleared,
+	doubtsOf,
+	isBlocked,
+	isGivenUp,
+	isInDoubt,
+	isSettled,
+	lastHeldIn,
+	lastMoment,
+	lastRequestAt,
+	pendingOf,
+	waitsForRequestUntil,
+	wasSurelyOpen,
+	withEnd,
+} from "./requests.ts";
+import {
 	type Change,
 	type FactTime,
 	type LastHeld,
 	type OutboxReason,
 	type OutboxState,
 	type OutboxText,
-	type RequestRecord,
 	storableId,
 } from "./text.ts";
 
@@ -44,20 +58,12 @@ export interface Rules {
 }
 
 const minuteMs = 60_000;
-/** A window with this much time left is open for certain, even when the clocks differ. */
-const marginMs = 20 * minuteMs;
 /** How long a contact has to answer a consent template. */
 const answerMs = 48 * 60 * minuteMs;
 /** The same, and a margin. */
 export const consentMs = 50 * 60 * minuteMs;
 /** The longest wait between two reads, and between two tries. */
 export const longestWaitMs = 10 * minuteMs;
-/** This many requests without a known result may follow each other without a pause. Then the pauses grow. */
-const quickTries = 4;
-/** After this many requests without an answer of the service the text is not sent again. */
-const mostLost = 8;
-/** As many refusals by something in front of the service, which let other texts pass, end a text sooner. */
-const mostBlocked = 3;
 
 /** What a reading makes of a text that was requested. Null if its conversation is unknown or hidden. */
 export function decide(text: OutboxText, match: Match | null, rules: Rules, now: number): Change {
@@ -256,6 +262,12 @@ function ifNothing(text: OutboxText, isSeen: boolean, rules: Rules, now: number)
 	return { state: "waiting", nextAt: now, progress: { requests } };
 }
 
+/** The end of such a text. Only reads that saw the conversation prove that it was not sent. */
+function whyGivenUp(text: OutboxText): Change {
+	if (doubtsOf(text) === 0) return ended("refused", isBlocked(text) ? "blocked" : "failing");
+	return ended("unknown", "unreadable");
+}
+
 /** A conversation that was there before, or holds the text, is hidden from the agency now. */
 function ifHidden(text: OutboxText, rules: Rules, now: number): Change {
 	const { baseline, failures, hidden } = text.progress;
@@ -268,6 +280,17 @@ function ifHidden(text: OutboxText, rules: Rules, now: number): Change {
 	if (wait === undefined && now >= heldUntil) return ended("unknown", "unreadable");
 	const nextAt = wait === undefined ? Math.min(heldUntil, now + longestWaitMs) : now + wait;
 	return { nextAt, progress: { failures: failures + 1, hidden: hidden + 1 } };
+}
+
+/** Whether the contact has answered a held text in words, and it may be sent again. Once: the service may hold it again. */
+export function maySendAgain(text: OutboxText, match: Match | null, rules: Rules, now: number): boolean {
+	if (!rules.mayAnswer || match?.kind !== "held") return false;
+	if (!isAnswered(match, rules.settleMs, ...serviceNow(match.reading, text, now))) return false;
+	const { requests, cancelRequested } = text.progress;
+	const again = requests.slice(requests.findIndex(({ end }) => end === "held") + 1);
+	const wasAnswered = again.some(({ end }) => end === "held" || end === "refused");
+	if (wasAnswered || cancelRequested || isGivenUp(text)) return false;
+	return now <= lastMoment(text, rules) && now >= waitsForRequestUntil(text, rules);
 }
 
 /** The change of a sent text after a read. */
@@ -332,120 +355,4 @@ export function backoffLimitMs(failures: number): number {
 /** A wait with jitter, so that not all who wait come at once. */
 export function spreadMs(longestMs: number): number {
 	return Math.ceil(longestMs * (0.1 + 0.9 * Math.random()));
-}
-
-// The requests of a text
-
-/** The requests that may have been taken, for all that is known. */
-export function pendingOf({ progress: { requests } }: OutboxText): RequestRecord[] {
-	return sinceHeld(requests).filter((request) => !request.cleared);
-}
-
-/** The requests since the service last said that it holds the text. */
-function sinceHeld(requests: readonly RequestRecord[]): RequestRecord[] {
-	return requests.slice(lastHeldIn(requests) + 1);
-}
-
-/** The requests in a row that had no answer of the service. A 429 and a refusal are none of them. */
-function lostOf({ progress: { requests } }: OutboxText): RequestRecord[] {
-	return sinceHeld(requests).filter(({ end }) => end !== "refused" && end !== "limited");
-}
-
-/** How many requests in a row may have been taken: those that no read has proven absent. */
-function doubtsOf(text: OutboxText): number {
-	return lostOf(text).filter(({ absent }) => !absent).length;
-}
-
-export function lastRequestAt({ progress: { requests } }: OutboxText): number | undefined {
-	return requests.at(-1)?.at;
-}
-
-/** The requests, of which the last has ended. */
-export function withEnd(requests: readonly RequestRecord[], end: RequestRecord["end"]): RequestRecord[] {
-	const last = requests.at(-1);
-	return last ? [...requests.slice(0, -1), { ...last, end }] : [];
-}
-
-/**
- * The requests, none of which was taken as far as a read shows.
- *
- * @param isSeen whether the read saw the conversation, which proves it. A hidden one looks like one that does not exist
- */
-function cleared(requests: readonly RequestRecord[], isSeen = true): RequestRecord[] {
-	const held = lastHeldIn(requests);
-	const mark: Partial<RequestRecord> = isSeen ? { cleared: true, absent: true } : { cleared: true };
-	return requests.map((request, index) => (index > held ? { ...request, ...mark } : request));
-}
-
-function lastHeldIn(requests: readonly RequestRecord[]): number {
-	return requests.map(({ end }) => end).lastIndexOf("held");
-}
-
-/** Whether an earlier request may have been taken in a conversation that is hidden from the agency. */
-export function isInDoubt(text: OutboxText): boolean {
-	return doubtsOf(text) > 0 && !text.progress.baseline?.seen;
-}
-
-/** Whether so many requests had no answer of the service that the text is not sent any more. */
-export function isGivenUp(text: OutboxText): boolean {
-	return lostOf(text).length >= mostLost || isBlocked(text);
-}
-
-/** Whether something in front of the service refuses this text alone, and no request of it was taken. */
-function isBlocked(text: OutboxText): boolean {
-	return doubtsOf(text) === 0 && lostOf(text).filter(({ blocked }) => blocked).length >= mostBlocked;
-}
-
-/** The end of such a text. Only reads that saw the conversation prove that it was not sent. */
-function whyGivenUp(text: OutboxText): Change {
-	if (doubtsOf(text) === 0) return ended("refused", isBlocked(text) ? "blocked" : "failing");
-	return ended("unknown", "unreadable");
-}
-
-/** The pauses grow with the number of requests without an answer of the service. A read in between does not shorten them. */
-export function waitsForRequestUntil(text: OutboxText, { settleMs }: Rules): number {
-	const lost = lostOf(text).length;
-	return lost === 0 ? 0 : (lastRequestAt(text) ?? 0) + settleMs * 4 ** Math.max(0, lost + 1 - quickTries);
-}
-
-/**
- * Whether the service is sure to know the id of the request. A repeat in an open window is not sent twice. Not so across the
- * window's end: the window has to be open for certain, by a clock that has not moved back since.
- */
-export function mayRepeatAtOnce(text: OutboxText, rules: Rules, now: number): boolean {
-	const { baseline, cancelRequested } = text.progress;
-	const pending = pendingOf(text);
-	const [first] = pending;
-	if (!first || cancelRequested || now > lastMoment(text, rules) || baseline?.queued !== null) return false;
-	if (pending.some(({ end }) => end !== undefined) || lostOf(text).length >= quickTries) return false;
-	const age = now - first.at;
-	return age >= 0 && age < minuteMs && openFor(baseline, now) > marginMs;
-}
-
-/** Whether the contact has answered a held text in words, and it may be sent again. Once: the service may hold it again. */
-export function maySendAgain(text: OutboxText, match: Match | null, rules: Rules, now: number): boolean {
-	if (!rules.mayAnswer || match?.kind !== "held") return false;
-	if (!isAnswered(match, rules.settleMs, ...serviceNow(match.reading, text, now))) return false;
-	const { requests, cancelRequested } = text.progress;
-	const again = requests.slice(requests.findIndex(({ end }) => end === "held") + 1);
-	const wasAnswered = again.some(({ end }) => end === "held" || end === "refused");
-	if (wasAnswered || cancelRequested || isGivenUp(text)) return false;
-	return now <= lastMoment(text, rules) && now >= waitsForRequestUntil(text, rules);
-}
-
-/** Whether the window was open for certain at each request, so that the text cannot have been held. */
-export function wasSurelyOpen(text: OutboxText): boolean {
-	const { baseline } = text.progress;
-	const at = lastRequestAt(text);
-	return baseline !== null && at !== undefined && openFor(baseline, at) > marginMs;
-}
-
-function isSettled(text: OutboxText, { settleMs }: Rules, now: number): boolean {
-	const at = lastRequestAt(text);
-	return at === undefined || now - at >= settleMs;
-}
-
-/** The last moment at which a request may begin. */
-export function lastMoment({ notAfter, notBefore, createdAt }: OutboxText, { defaultMaxAgeMs }: Rules): number {
-	return notAfter ?? Math.max(createdAt, notBefore ?? 0) + defaultMaxAgeMs;
 }

@@ -2,7 +2,7 @@
  * What an unfinished text waits for: the gate is asked as a worker would ask it, with what is stored, and without a hook or a request.
  */
 
-import { isGivenUp, isRestored, mayRepeatAtOnce, waitsForRequestUntil } from "./decide.ts";
+import { isRestored } from "./decide.ts";
 import { defaultSettleMs } from "./delivery.ts";
 import { type Answer, gate, type ToldRule } from "./gate/gate.ts";
 import { heldAhead } from "./gate/order.ts";
@@ -10,6 +10,7 @@ import type { Situation } from "./gate/situation.ts";
 import { waiting, waits } from "./gate/waiting.ts";
 import { type ContactView, storedView } from "./policy/contact-view.ts";
 import type { ZonedHours } from "./policy/quiet-hours.ts";
+import { isGivenUp, mayRepeatAtOnce, waitsForRequestUntil } from "./requests.ts";
 import { pausedIn, shown, suspendedIn } from "./sentences.ts";
 import { allSends, type StoredPause, type StoredSuspension, type StoredWorker } from "./store.ts";
 import { suspensionOf } from "./suspension.ts";

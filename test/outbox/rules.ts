@@ -12,19 +12,19 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const rules: [rule: string, file: string, code: string, without: string][] = [
 	[
 		"read before retry",
-		"src/outbox/decide.ts",
+		"src/outbox/requests.ts",
 		"return age >= 0 && age < minuteMs && openFor(baseline, now) > marginMs;",
 		"return true;",
 	],
 	[
 		"the same id at once only while the window is surely open",
-		"src/outbox/decide.ts",
+		"src/outbox/requests.ts",
 		"const marginMs = 20 * minuteMs;",
 		"const marginMs = Number.NEGATIVE_INFINITY;",
 	],
 	[
 		"the settling time after a request",
-		"src/outbox/decide.ts",
+		"src/outbox/requests.ts",
 		"return at === undefined || now - at >= settleMs;",
 		"return true;",
 	],
@@ -37,13 +37,13 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	],
 	[
 		"too many requests without a known result are left to a person",
-		"src/outbox/decide.ts",
+		"src/outbox/requests.ts",
 		"return lostOf(text).length >= mostLost || isBlocked(text);",
 		"return lostOf(text).length > 1_000;",
 	],
 	[
 		"no request after notAfter or defaultMaxAgeMs",
-		"src/outbox/decide.ts",
+		"src/outbox/requests.ts",
 		"return notAfter ?? Math.max(createdAt, notBefore ?? 0) + defaultMaxAgeMs;",
 		"return Number.POSITIVE_INFINITY;",
 	],

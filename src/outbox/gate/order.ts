@@ -3,9 +3,10 @@
  */
 import { isSurelyOpen } from "../baseline.ts";
 import { latestByOwn, unmeasured } from "../clocks.ts";
-import { isInDoubt, isRestored, lastTapAt } from "../decide.ts";
+import { isRestored, lastTapAt } from "../decide.ts";
 import type { Match } from "../match.ts";
 import { type OnHeld, policies, purposeOf } from "../policy/purpose.ts";
+import { isInDoubt } from "../requests.ts";
 import type { OutboxText } from "../text.ts";
 import type { Passing, Situation } from "./situation.ts";
 

@@ -2,9 +2,10 @@
  * What the rules of the gate ask about a situation.
  */
 import { isSurelyClosed, isUnsure } from "../baseline.ts";
-import { lastMoment, longestWaitMs } from "../decide.ts";
+import { longestWaitMs } from "../decide.ts";
 import { type OptOut, optOutOf } from "../policy/contact-view.ts";
 import { type Policy, policies, purposeOf } from "../policy/purpose.ts";
+import { lastMoment } from "../requests.ts";
 import { isReply, takesPlaceOf } from "./order.ts";
 import { isOpen, quietEnd, readingIn, type Situation, wasRead } from "./situation.ts";
 

@@ -2,7 +2,7 @@
  * Every rule of a text whose request began and has no result yet, in order. It is read about, and becomes what its conversation shows.
  * Only a request of a moment ago to an open window is made again at once, with the same id.
  */
-import { mayRepeatAtOnce } from "../decide.ts";
+import { mayRepeatAtOnce } from "../requests.ts";
 import type { Rule } from "./gate.ts";
 import { hidden, keeps, takenOver } from "./requested.ts";
 import { hookFailed, optedOut, reading, send } from "./shared.ts";

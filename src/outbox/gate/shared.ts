@@ -1,8 +1,9 @@
 /*
  * The rules that hold for texts that wait and for texts that were requested before.
  */
-import { isInDoubt, lastMoment } from "../decide.ts";
+
 import { hasRefused, isNumberSurelyWrong, isNumberWrong } from "../policy/contact-view.ts";
+import { isInDoubt, lastMoment } from "../requests.ts";
 import { shown, suspendedIn } from "../sentences.ts";
 import type { ToldRule } from "./gate.ts";
 import { isWaiting, languageOf, nextLook, optOutIn, purpose, ringsNoPhone, wasTried } from "./questions.ts";

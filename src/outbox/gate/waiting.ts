@@ -10,14 +10,12 @@ import {
 	asCancelled,
 	ifDeclinedBehind,
 	isHeldByOther,
-	isInDoubt,
 	isRestored,
-	lastMoment,
 	longestWaitMs,
 	readAgain,
-	waitsForRequestUntil,
 } from "../decide.ts";
 import { endedBy, optOutAfter } from "../policy/contact-view.ts";
+import { isInDoubt, lastMoment, waitsForRequestUntil } from "../requests.ts";
 import { pausedIn, shown } from "../sentences.ts";
 import { isSuperseded } from "../supersede.ts";
 import type { ToldRule } from "./gate.ts";

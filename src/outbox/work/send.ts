@@ -4,19 +4,10 @@
 import type { Answered, OutgoingMessage, PartnerError, Sent } from "messaging-conversations";
 import { freshMs, msSince, thisMoment } from "../../shared/freshness.ts";
 import { baselineOf, surelyOpenMs } from "../baseline.ts";
-import {
-	asMessage,
-	backoffMs,
-	ended,
-	lastMoment,
-	lastRequestAt,
-	pendingOf,
-	readMs,
-	wasSurelyOpen,
-	withEnd,
-} from "../decide.ts";
+import { asMessage, backoffMs, ended, readMs } from "../decide.ts";
 import { lastHeldBy, type Reading } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
+import { lastMoment, lastRequestAt, pendingOf, wasSurelyOpen, withEnd } from "../requests.ts";
 import { type Change, errorOf, type OutboxText, operationIdOf, storableId } from "../text.ts";
 import type { QueueContext } from "./context.ts";
 import { failureOf, isOptionRefused } from "./failure.ts";

@@ -2,8 +2,9 @@
  * The switch that a person throws. It is in the store, so that every worker obeys it: `claim` gives no queue to send from, and the
  * statement that begins a request refuses it. Pauses come and go beside it.
  */
-import { isRestored, lastMoment } from "../decide.ts";
+import { isRestored } from "../decide.ts";
 import type { CheckedOptions } from "../options.ts";
+import { lastMoment } from "../requests.ts";
 import { allSends, bandOf, type NextDue, type OutboxStore, type StoredSuspension } from "../store.ts";
 import { suspensionOf } from "../suspension.ts";
 import type { Recipient } from "../text.ts";

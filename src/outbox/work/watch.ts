@@ -2,9 +2,10 @@
  * Whether a text still waits for what it waited for, without a read of its conversation: a lookup shows a hundred in one request.
  */
 import { type Client, type ConversationSummary, isWindowOpen } from "messaging-conversations";
-import { consentMs, lastRequestAt, readAgain } from "../decide.ts";
+import { consentMs, readAgain } from "../decide.ts";
 import type { Match } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
+import { lastRequestAt } from "../requests.ts";
 import type { OutboxStore } from "../store.ts";
 import type { Change, OutboxText, Recipient } from "../text.ts";
 import { failureOf } from "./failure.ts";
