@@ -112,7 +112,7 @@ exports.${made} = function (given) {
 	${first}
 	let asked = 0;
 	const run = async () => {
-		if (asked++ < ${answered}) return { rows: [{ found: 1, stopped_at: 1 }], rowCount: 1 };
+		if (asked++ < ${answered}) return { rows: [{ found: 1, schema_version: 1 }], rowCount: 1 };
 		throw new Error("cannot be reached");
 	};
 	return { options: given, ${methods.map((name) => `${name}: run`).join(", ")}, end() {}, close() {}, on() {} };

@@ -3,8 +3,7 @@
  */
 import { operationIdFrom } from "messaging-conversations";
 import type { Recipient } from "../text.ts";
-import type { Row, Value } from "./connection.ts";
-import type { Statements } from "./statements.ts";
+import type { Meta } from "./meta.ts";
 
 /** Names of what is stored of contacts. */
 export interface ContactNames {
@@ -14,29 +13,11 @@ export interface ContactNames {
 	stopsOf: (recipient: Partial<Recipient>) => Promise<string[]>;
 }
 
-export function createContactNames(
-	statements: Statements,
-	query: (sql: string, values: Value[]) => Promise<Row[]>,
-): ContactNames {
-	let key: Promise<string> | undefined;
-
-	/** Without a key a hash of a number can be reversed by trying all numbers. It is made once for a table. */
-	function keyOf(): Promise<string> {
-		key ??= readKey();
-		key.catch(() => {
-			key = undefined;
-		});
-		return key;
-	}
-
-	async function readKey(): Promise<string> {
-		const [found] = await query(statements.key, []);
-		if (found) return String(found.stopped_at);
-		const [high = 0, low = 0] = crypto.getRandomValues(new Uint32Array(2));
-		// Of two processes that add one at the same time the first one counts.
-		await query(statements.addKey, [high * 2 ** 20 + (low % 2 ** 20)]);
-		const [row] = await query(statements.key, []);
-		return String(row?.stopped_at);
+export function createContactNames(meta: () => Promise<Meta>): ContactNames {
+	/** Without a key a hash of a number can be reversed by trying all numbers. */
+	async function keyOf(): Promise<string> {
+		const { keyId, keys } = await meta();
+		return keys.get(keyId) ?? "";
 	}
 
 	const nameOf = async (fact: string, { agencyId = "", to = "" }: Partial<Recipient>): Promise<string> =>

@@ -1,7 +1,7 @@
 /*
  * What an error of a database means, whichever library threw it.
  */
-import { isPartnerError, PartnerInvalidInput } from "messaging-conversations";
+import { isPartnerError } from "messaging-conversations";
 
 /** An error of the database without what it quotes: a driver may quote a whole row, and with it number and text. */
 export interface DatabaseError extends Error {
@@ -142,7 +142,7 @@ const quotesValues =
 
 /** The error of a statement without its values. */
 export function withoutValues(error: unknown, values: readonly unknown[]): unknown {
-	if (error instanceof PartnerInvalidInput) return error;
+	if (isPartnerError(error)) return error;
 	const full = fullPool(error);
 	if (full)
 		return Object.assign(new Error(`No connection of the pool became free. ${full.message}`), { code: "ETIMEDOUT" });

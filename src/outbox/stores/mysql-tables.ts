@@ -3,6 +3,7 @@
  */
 import { refuse } from "../input.ts";
 import type { Row } from "./connection.ts";
+import { writeMeta } from "./meta.ts";
 import { createMigration, type Query } from "./migration.ts";
 import type { Names } from "./names.ts";
 import { open } from "./statements.ts";
@@ -23,6 +24,7 @@ export async function migrateMysql(query: Query, names: Names, check: (found: Ro
 	const end = `engine = InnoDB default charset = utf8mb4 collate = ${await collationOf(run, check)}`;
 	for (const [name, definition] of Object.entries(tablesOf(names)))
 		await create(name, `create table if not exists ${name} (${definition}) ${end}`);
+	await writeMeta(run, names, "on duplicate key update id = id");
 }
 
 /**
@@ -47,7 +49,7 @@ async function collationOf(query: Query, check: (found: Row) => unknown): Promis
  * The columns `part_…` are null in all texts that their index does not need, as partial indexes leave them out. They are
  * stored, because indexes of virtual columns have had defects in both databases.
  */
-function tablesOf({ texts, workers, stops, queues, agencies }: Names): Record<string, string> {
+function tablesOf({ texts, workers, stops, queues, agencies, meta }: Names): Record<string, string> {
 	const part = (name: string, type: string, condition: string, value: string) =>
 		`part_${name} ${type} generated always as (if(${condition}, ${value}, null)) stored`;
 	return {
@@ -79,5 +81,9 @@ function tablesOf({ texts, workers, stops, queues, agencies }: Names): Record<st
 			"agency_id varchar(255) not null primary key, served_at bigint not null default 0, paused_until bigint not null default 0, failures bigint not null default 0, reason varchar(64), cause varchar(64), since bigint, suspended_since bigint, suspended_reason varchar(255), suspended_by varchar(255)",
 		[workers]:
 			"id varchar(64) not null primary key, version varchar(64) not null, runs_once bigint not null, started_at bigint not null, seen_at bigint not null",
+		[meta]: [
+			"id bigint not null primary key, outbox_id varchar(64) not null, key_id varchar(64) not null, hash_keys text not null",
+			"settled_used bigint not null default 0, schema_version bigint not null default 0",
+		].join(", "),
 	};
 }

@@ -6,6 +6,7 @@ import type { MysqlQueryable } from "../transactions/mysql2.ts";
 import type { SequelizeQueryable } from "../transactions/sequelize.ts";
 import type { Connection, Row, Value } from "./connection.ts";
 import { isUnprepared, isWithoutTransaction } from "./database-error.ts";
+import { isMeta } from "./meta.ts";
 import { migrateMysql } from "./mysql-tables.ts";
 import { type Names, namesFrom, type StoreOptions } from "./names.ts";
 import { plainRow, refuseChanged } from "./plain-rows.ts";
@@ -54,7 +55,7 @@ const unconfirmed = "unconfirmed";
  * An update names the primary key: MySQL would read small tables as a whole otherwise, with locks on each row, and the gaps
  * beside it. A select names the index that has its rows in order, because it would sort them otherwise.
  */
-const statements = ({ texts, stops, queues, agencies, workers }: Names): Statements => {
+const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): Statements => {
 	/** Changes the texts that fit among those of an index. */
 	const change = (set: string, among: string, fits: string, index = "primary"): Change =>
 		changing(texts, `update ${texts} force index (primary) set ${set}`, {
@@ -100,8 +101,9 @@ const statements = ({ texts, stops, queues, agencies, workers }: Names): Stateme
 				${isLeased ? `and ${queues}.id = $13 and token = $14 and ${isFreeToSend(texts, agencies)}` : ""}
 				${isGuarded ? `and begun_at > coalesce((select max(stopped_at) from ${stops} where name in ($18, $19)), -1)` : ""}`,
 		stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment}) on duplicate key update stopped_at = ${moment}`,
-		key: `select stopped_at from ${stops} where name = 'key'`,
-		addKey: `insert into ${stops} (name, stopped_at) values ('key', $1) on duplicate key update name = name`,
+		meta: `select * from ${meta} where ${isMeta}`,
+		isMigrated: `update ${meta} set schema_version = $1 where ${isMeta} and schema_version < $1`,
+		useSettled: `update ${meta} set settled_used = 1 where ${isMeta} and settled_used = 0`,
 		facts: (count) => `select name, stopped_at from ${stops} where name in (${marks(count)})`,
 		note: `insert into ${stops} (name, stopped_at) values ($1, $2)
 			on duplicate key update stopped_at = greatest(stopped_at, values(stopped_at))`,
@@ -152,8 +154,6 @@ const statements = ({ texts, stops, queues, agencies, workers }: Names): Stateme
 				change: `delete from ${texts} where seq in (:keys) and ${ended} and ${fits}`,
 			};
 		},
-		isSettledUsed: `select 1 as found from ${stops} where name = 'settled'`,
-		useSettled: `insert into ${stops} (name, stopped_at) values ('settled', 0) on duplicate key update name = name`,
 
 		newest: `select seq, agency_id, recipient, priority, next_at, state from ${texts} force index (arrived)
 			where arrived = 1 and state <> '${unconfirmed}' order by seq desc limit $1`,
@@ -428,16 +428,18 @@ const nextAt = insertedColumns.split(", ").indexOf("next_at");
 async function changeIn(
 	connection: Connection,
 	operation: Operation,
-	{ stops }: Names,
+	{ meta }: Names,
 	read: [sql: string, values: readonly Value[]],
 	/** The change of the rows that were read, if a condition holds. */
 	change: (rows: readonly Row[], isProven: string) => [sql: string, values: readonly Value[]] | undefined,
 ): Promise<{ rows: Row[]; count: number }> {
-	const proof = `proof ${crypto.randomUUID()}`;
-	const remove = () => connection.change?.(`delete from ${stops} where name = '${proof}'`, []) ?? Promise.resolve(0);
-	const insert = `insert into ${stops} (name, stopped_at) values ('${proof}', ${moment})`;
+	const [high = 0, low = 0] = crypto.getRandomValues(new Uint32Array(2));
+	// Not the row of the outbox.
+	const isProof = `id = ${high * 2 ** 20 + (low % 2 ** 20) + 2}`;
+	const remove = () => connection.change?.(`delete from ${meta} where ${isProof}`, []) ?? Promise.resolve(0);
+	const insert = `insert into ${meta} set ${isProof}, outbox_id = 'proof', key_id = '', hash_keys = ''`;
 	const rows = await proven(connection, operation, { insert: [insert, []], read }, remove);
-	const made = change(rows, `exists (select 1 from ${stops} where name = '${proof}')`);
+	const made = change(rows, `exists (select 1 from ${meta} where ${isProof})`);
 	// At once, so that a `commit` that is not waited for comes before both, or after both.
 	const [done, removed] = await Promise.allSettled([made ? connection.change?.(...made) : 0, remove()]);
 	if (done.status === "rejected") throw done.reason;

@@ -25,6 +25,8 @@ export interface Names {
 	queues: string;
 	/** Which agency's turn it is, and which is paused. */
 	agencies: string;
+	/** One row: what the outbox knows of itself. */
+	meta: string;
 	/** The prefix without its schema. */
 	plain: string;
 }
@@ -46,6 +48,7 @@ export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "pos
 		stops: `${prefix}_stop`,
 		queues: `${prefix}_queues`,
 		agencies: `${prefix}_agencies`,
+		meta: `${prefix}_meta`,
 		plain: name,
 	};
 }

@@ -4,6 +4,7 @@
  */
 import { isInTransactionBlock, isLockTimeout } from "./database-error.ts";
 import { createdUnreached, refuseOpenTable, refuseReached } from "./grants.ts";
+import { isMeta, writeMeta } from "./meta.ts";
 import { createMigration, lockMs, type Query, untilFree } from "./migration.ts";
 import type { Names } from "./names.ts";
 import { isOpen, open } from "./statements.ts";
@@ -50,7 +51,7 @@ const inSchema =
 const turnMs = 30_000;
 
 export async function migratePostgres(query: Query, names: Names): Promise<void> {
-	const { schema, texts, workers, stops, queues, agencies } = names;
+	const { schema, texts, workers, stops, queues, agencies, meta } = names;
 	const migration = createMigration(query, `select 1 as found where ${inSchema} is not null`);
 	const { run } = migration;
 	const create = (table: string, statement: string): Promise<void> =>
@@ -76,17 +77,16 @@ export async function migratePostgres(query: Query, names: Names): Promise<void>
 	 */
 	async function alone(act: () => Promise<void>): Promise<void> {
 		const now = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
-		const begin = `insert into ${stops} as turn (name, stopped_at) values ('migrating', ${now})
-			on conflict (name) do update set stopped_at = excluded.stopped_at
-			where turn.stopped_at < excluded.stopped_at - ${turnMs} returning stopped_at as at`;
-		const renew = `update ${stops} set stopped_at = ${now} where name = 'migrating'`;
+		const begin = `update ${meta} set migrating_at = ${now}
+			where ${isMeta} and coalesce(migrating_at, 0) < ${now} - ${turnMs} returning 1 as one`;
+		const renew = `update ${meta} set migrating_at = ${now} where ${isMeta}`;
 		while ((await run(begin)).length === 0) await new Promise((resolve) => setTimeout(resolve, turnMs / 60));
 		const renewing = setInterval(() => run(renew).catch(() => {}), turnMs / 6);
 		try {
 			await act();
 		} finally {
 			clearInterval(renewing);
-			await run(`delete from ${stops} where name = 'migrating'`);
+			await run(`update ${meta} set migrating_at = null where ${isMeta}`);
 		}
 	}
 
@@ -134,6 +134,12 @@ export async function migratePostgres(query: Query, names: Names): Promise<void>
 		`create table if not exists ${workers} (id text primary key, version text not null, runs_once bigint not null,
 			started_at bigint not null, seen_at bigint not null)`,
 	);
+	await create(
+		meta,
+		`create table if not exists ${meta} (id bigint primary key, outbox_id text not null, key_id text not null, hash_keys text not null, settled_used bigint not null default 0,
+			schema_version bigint not null default 0, migrating_at bigint)`,
+	);
+	await writeMeta(run, names, "on conflict (id) do nothing");
 	const builds = [
 		...Object.entries(queueIndexes).map(([end, on]) => [queues, end, on] as const),
 		...Object.entries(indexes).map(([end, on]) => [texts, end, on] as const),

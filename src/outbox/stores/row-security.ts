@@ -7,12 +7,13 @@ import { isForbidden } from "./database-error.ts";
 import type { Names } from "./names.ts";
 
 /** The tables of an outbox. */
-export const tablesIn = ({ texts, workers, stops, queues, agencies }: Names): string[] => [
+export const tablesIn = ({ texts, workers, stops, queues, agencies, meta }: Names): string[] => [
 	texts,
 	workers,
 	stops,
 	queues,
 	agencies,
+	meta,
 ];
 
 /** Their keys in the catalogue of PostgreSQL. One that is not there has none. */

@@ -5,12 +5,11 @@ import { refuse } from "../input.ts";
 import { type AnyQueryable, databaseOf } from "../transaction.ts";
 import type { Dialect } from "./connection.ts";
 import { isUnmigrated } from "./database-error.ts";
+import { isMeta } from "./meta.ts";
 import { namesFrom } from "./names.ts";
 
 /** Grows with each change of the tables that this version must not work with. */
 export const schemaVersion = 1;
-/** Its name among the stops, which hold a number for each name. */
-export const schemaName = "schema";
 
 const stores = { postgres: "postgresStore", mysql: "mysqlStore", sqlite: "sqliteStore" } as const;
 
@@ -21,7 +20,7 @@ const stores = { postgres: "postgresStore", mysql: "mysqlStore", sqlite: "sqlite
  */
 async function schemaOf(db: unknown, dialect: Dialect, prefix: string): Promise<number | undefined> {
 	const operation = stores[dialect];
-	const { texts, stops } = namesFrom({ prefix }, operation);
+	const { texts, meta } = namesFrom({ prefix }, operation);
 	const { query } = databaseOf(db as AnyQueryable, dialect, "database", operation);
 	const exists = (name: string): Promise<boolean> =>
 		query(`select 1 as found from ${name} limit 1`, []).then(
@@ -32,9 +31,9 @@ async function schemaOf(db: unknown, dialect: Dialect, prefix: string): Promise<
 			},
 		);
 	if (!(await exists(texts))) return undefined;
-	if (!(await exists(stops))) return 0;
-	const [row] = await query(`select stopped_at from ${stops} where name = '${schemaName}'`, []);
-	return Number(row?.stopped_at ?? 0);
+	if (!(await exists(meta))) return 0;
+	const [row] = await query(`select schema_version from ${meta} where ${isMeta}`, []);
+	return Number(row?.schema_version ?? 0);
 }
 
 /** @throws PartnerInvalidInput if the tables are not of this version */

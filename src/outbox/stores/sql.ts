@@ -10,11 +10,12 @@ import { inChunks, type Row, type Value } from "./connection.ts";
 import { createContactNames } from "./contact-names.ts";
 import { withoutValues } from "./database-error.ts";
 import { createFacts } from "./facts.ts";
+import { createMeta } from "./meta.ts";
 import { createOperations } from "./operations.ts";
 import { refuseChangedText } from "./plain-rows.ts";
 import { createQueues } from "./queues.ts";
 import { inTurn, openTextFrom, savedValues, textFrom } from "./rows.ts";
-import { schemaName, schemaVersion } from "./schema.ts";
+import { schemaVersion } from "./schema.ts";
 import { atOnce, type Database } from "./statements.ts";
 import { createSweeps } from "./sweep.ts";
 
@@ -41,7 +42,7 @@ export function createSqlStore(database: Database): OutboxStore {
 		(await query(sql, values)).map(textFrom);
 	const whose = ({ to = "", agencyId = "" }: Partial<Recipient>): [string, string] => [to, agencyId];
 
-	const isSettledUsed = async (): Promise<boolean> => (await query(statements.isSettledUsed, [])).length > 0;
+	const isSettledUsed = async (): Promise<boolean> => Number((await query(statements.meta, []))[0]?.settled_used) === 1;
 
 	let checked: Promise<unknown> | undefined;
 	/** Checks the connection before its first use. */
@@ -78,7 +79,7 @@ export function createSqlStore(database: Database): OutboxStore {
 			return act(...values);
 		};
 
-	const names = createContactNames(statements, query);
+	const names = createContactNames(createMeta(statements.meta, query));
 	const { changeTexts, changeQueues } = createSweeps(statements, { query, change });
 	const queues = createQueues(statements, { query, change });
 	const facts = createFacts(statements, names, { query });
@@ -98,7 +99,7 @@ export function createSqlStore(database: Database): OutboxStore {
 		async migrate() {
 			await check();
 			await shielded([], database.migrate());
-			await query(statements.note, [schemaName, schemaVersion]);
+			await change(statements.isMigrated, [schemaVersion]);
 		},
 		insert: (text, tx) => after(insertMany([text], tx), ([row]) => row as OutboxText),
 		insertMany,
@@ -173,7 +174,7 @@ export function createSqlStore(database: Database): OutboxStore {
 			(await query(statements.claimed, whose(recipient))).map((row) => String(row.message_id)),
 		byMessage: async (messageId) => (await textsOf(statements.byMessage, [messageId]))[0],
 		unacknowledged: seeing(async (limit, { held = false } = {}) => {
-			if (!(await isSettledUsed())) await query(statements.useSettled, []);
+			if (!(await isSettledUsed())) await change(statements.useSettled, []);
 			return textsOf(statements.unacknowledged(held), [limit]);
 		}),
 		async acknowledge(changes, tx) {

@@ -1,6 +1,7 @@
 /*
  * The tables on SQLite.
  */
+import { writeMeta } from "./meta.ts";
 import { createMigration, type Query } from "./migration.ts";
 import type { Names } from "./names.ts";
 import { isOpen, open } from "./statements.ts";
@@ -35,7 +36,7 @@ const indexes = {
 };
 
 export async function migrateSqlite(query: Query, names: Names): Promise<void> {
-	const { texts, workers, stops, queues, agencies } = names;
+	const { texts, workers, stops, queues, agencies, meta } = names;
 	const find = "select 1 as found from sqlite_master where lower(name) = lower($1)";
 	const { create } = createMigration(query, find);
 
@@ -57,6 +58,12 @@ export async function migrateSqlite(query: Query, names: Names): Promise<void> {
 		`create table if not exists ${workers} (id text primary key, version text not null, runs_once bigint not null,
 			started_at bigint not null, seen_at bigint not null)`,
 	);
+	await create(
+		meta,
+		`create table if not exists ${meta} (id bigint primary key, outbox_id text not null, key_id text not null, hash_keys text not null, settled_used bigint not null default 0,
+			schema_version bigint not null default 0)`,
+	);
+	await writeMeta(query, names, "on conflict (id) do nothing");
 	const createIndex = (table: string, end: string, on: string): Promise<void> =>
 		create(`${table}_${end}`, `create index if not exists ${table}_${end} on ${table} ${on}`);
 	await createIndex(queues, "turn", "(agency_id, band, due_at)");

@@ -11,6 +11,7 @@ import {
 import type { LibsqlClient } from "../transactions/libsql-client.ts";
 import type { SqliteDatabase } from "../transactions/synchronous-sqlite.ts";
 import type { Row, Value } from "./connection.ts";
+import { isMeta } from "./meta.ts";
 import { type Names, namesFrom, type StoreOptions } from "./names.ts";
 import { plainRow, refuseChanged } from "./plain-rows.ts";
 import { retryLocked } from "./retry.ts";
@@ -49,7 +50,7 @@ const awake = "case when state = 'waiting' and attempted = 0 then max(ready_at, 
 const erased = `recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
 	queue_id = null, progress = '{}', next_at = null, version = version + 1`;
 
-const statements = ({ texts, stops, queues, agencies, workers }: Names): Statements => ({
+const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): Statements => ({
 	find: `select * from ${texts} where id = $1`,
 	byMessage: `select * from ${texts} where message_id = $1`,
 	open: (isAll) => `select t.*, seq as begun,
@@ -80,8 +81,9 @@ const statements = ({ texts, stops, queues, agencies, workers }: Names): Stateme
 			${isGuarded ? `and seq > coalesce((select max(stopped_at) from ${stops} where name in ($18, $19)), -1)` : ""}
 		returning 1 as one`,
 	stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment(texts)}) on conflict (name) do update set stopped_at = ${moment(texts)}`,
-	key: `select stopped_at from ${stops} where name = 'key'`,
-	addKey: `insert into ${stops} (name, stopped_at) values ('key', $1) on conflict (name) do nothing`,
+	meta: `select * from ${meta} where ${isMeta}`,
+	isMigrated: `update ${meta} set schema_version = $1 where ${isMeta} and schema_version < $1 returning 1 as one`,
+	useSettled: `update ${meta} set settled_used = 1 where ${isMeta} and settled_used = 0 returning 1 as one`,
 	facts: (count) => `select name, stopped_at from ${stops} where name in (${marks(count)})`,
 	note: `insert into ${stops} (name, stopped_at) values ($1, $2)
 		on conflict (name) do update set stopped_at = max(${stops}.stopped_at, excluded.stopped_at)`,
@@ -125,8 +127,6 @@ const statements = ({ texts, stops, queues, agencies, workers }: Names): Stateme
 			change: `delete from ${texts} where seq in (:keys) and ${ended} and ${fits} returning 1 as one`,
 		};
 	},
-	isSettledUsed: `select 1 as found from ${stops} where name = 'settled'`,
-	useSettled: `insert into ${stops} (name, stopped_at) values ('settled', 0) on conflict (name) do nothing`,
 
 	newest: `select seq, agency_id, recipient, priority, next_at, state from ${texts}
 		where arrived = 1 and next_at is not null order by seq desc limit $1`,

@@ -132,10 +132,12 @@ export interface Statements {
 	prolong?: string;
 	/** name */
 	stop: string;
-	/** The key of the names under which facts are stored. */
-	key: string;
-	/** a new key */
-	addKey: string;
+	/** What the outbox knows of itself. */
+	meta: string;
+	/** version of the tables, once they are complete */
+	isMigrated: string;
+	/** From now on `purge` keeps what was not acknowledged. */
+	useSettled: string;
 	/** names */
 	facts: (count: number) => string;
 	/** name, time */
@@ -161,9 +163,6 @@ export interface Statements {
 	last: string;
 	/** before */
 	purge: (keepsUnacknowledged: boolean) => Change;
-	/** Whether `settled` is used. */
-	isSettledUsed: string;
-	useSettled: string;
 
 	/** limit: texts that no worker has put into their queue */
 	newest: string;

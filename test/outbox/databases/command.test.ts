@@ -325,9 +325,9 @@ describe("what it refuses", () => {
 	test("tables of another version, and none", async () => {
 		const { url } = await openFile();
 		const db = new Libsql(url);
-		db.exec("update outbox_stop set stopped_at = 99 where name = 'schema'");
+		db.exec("update outbox_meta set schema_version = 99");
 		expect((await run({ url }, "health")).err).toContain("names tables of a later version of the package");
-		db.exec("delete from outbox_stop where name = 'schema'");
+		db.exec("update outbox_meta set schema_version = 0");
 		expect((await run({ url }, "health")).err).toContain("run outbox.migrate() first");
 		const other = await run({ url, prefix: "other" }, "suspend", "--reason", "Stop", "--yes");
 		expect([other.code, other.err]).toEqual([2, expect.stringContaining("names no tables of this database")]);

@@ -24,10 +24,10 @@ test("a migration that finds every index on PostgreSQL waits for nobody's turn",
 	const pool = await openPool();
 	const store = postgresStore(pool);
 	await store.migrate();
-	const sign = "insert into outbox_stop (name, stopped_at) values ('migrating', 9000000000000)";
+	const sign = "update outbox_meta set migrating_at = 9000000000000";
 	await pool.query(sign);
 	await store.migrate();
-	const { rowCount } = await pool.query("select 1 from outbox_stop where name = 'migrating'");
+	const { rowCount } = await pool.query("select 1 from outbox_meta where migrating_at = 9000000000000");
 	expect(rowCount).toBe(1);
 });
 

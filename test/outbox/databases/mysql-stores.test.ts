@@ -15,7 +15,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 	async function emptyPool(): Promise<mysql.Pool> {
 		shared ??= openPool();
 		const pool = await shared;
-		for (const end of ["texts", "workers", "stop", "queues", "agencies"])
+		for (const end of ["texts", "workers", "stop", "queues", "agencies", "meta"])
 			await pool.query(`delete from outbox_${end}`).catch(() => {});
 		return pool;
 	}

@@ -10,7 +10,7 @@ import { usePostgres } from "./server.ts";
 
 const { create, openPool } = usePostgres(import.meta.url);
 
-const tables = ["texts", "stop", "queues", "agencies", "workers"].map((end) => `outbox_${end}`);
+const tables = ["texts", "stop", "queues", "agencies", "workers", "meta"].map((end) => `outbox_${end}`);
 
 /** A database with tables, and roles with all rights on them: one of the application and one of the worker. */
 async function open() {

@@ -1,0 +1,72 @@
+/*
+ * What an outbox knows of itself, in one row that `migrate` writes: its id, and the key of the hashes of its contacts. Both go
+ * wherever the tables go.
+ */
+import { PartnerConfigurationError } from "messaging-conversations";
+import type { Row, Value } from "./connection.ts";
+import type { Names } from "./names.ts";
+
+type Query = (sql: string, values: Value[]) => Promise<Row[]>;
+
+/** What the outbox knows of itself. */
+export interface Meta {
+	/** Random. Texts of two outboxes may have the same ids, and are different texts all the same. */
+	outboxId: string;
+	/** The id of the outbox's own key. */
+	keyId: string;
+	/** The keys of hashes, by their ids. */
+	keys: ReadonlyMap<string, string>;
+}
+
+/** The row of an outbox. MySQL has others for moments. */
+export const isMeta = "id = 1";
+
+/** 128 bits in hexadecimal. */
+const randomHex = (): string => crypto.randomUUID().replaceAll("-", "");
+
+/**
+ * Writes the row. Refuses to make a new one if the tables have rows already.
+ *
+ * @param unlessThere the end of the insert
+ */
+export async function writeMeta(query: Query, { meta, texts, stops }: Names, unlessThere: string): Promise<void> {
+	// In this order, because another process may write the row at this moment, and a third one store texts.
+	const [left] = await query(`select 1 as found from ${texts} limit 1`, []);
+	const [stopped] = await query(`select 1 as found from ${stops} limit 1`, []);
+	const [known] = await query(`select 1 as found from ${meta} where ${isMeta}`, []);
+	if (known) return;
+	if (left || stopped) refuseLost(meta, [texts, stops], "migrate");
+	const keyId = randomHex();
+	await query(`insert into ${meta} (id, outbox_id, key_id, hash_keys) values (1, $1, $2, $3) ${unlessThere}`, [
+		crypto.randomUUID(),
+		keyId,
+		JSON.stringify({ [keyId]: `${randomHex()}${randomHex()}` }),
+	]);
+}
+
+function refuseLost(meta: string, tables: readonly string[], operation: string): never {
+	const rule = `has rows in ${tables.join(" or ")}, but none in ${meta}. Copy ${meta} from where they come from: without its keys nobody knows who has opted out`;
+	throw new PartnerConfigurationError({ field: "store", rule, operation });
+}
+
+/** Reads the row, once. */
+export function createMeta(readMeta: string, query: Query): () => Promise<Meta> {
+	let known: Promise<Meta> | undefined;
+	async function read(): Promise<Meta> {
+		const [row] = await query(readMeta, []);
+		if (!row) throw new Error("The outbox's tables are incomplete: call outbox.migrate() first.");
+		const keys = Object.entries(JSON.parse(String(row.hash_keys)));
+		return {
+			outboxId: String(row.outbox_id),
+			keyId: String(row.key_id),
+			keys: new Map(keys.map(([id, key]) => [id, String(key)])),
+		};
+	}
+	return () => {
+		known ??= read().catch((error: unknown) => {
+			known = undefined;
+			throw error;
+		});
+		return known;
+	};
+}
