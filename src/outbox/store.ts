@@ -123,6 +123,11 @@ export interface OutboxStore extends DatabaseStore {
 	 * paused are left out.
 	 */
 	claim: (options: ClaimOptions) => Promise<Lease[]>;
+	/**
+	 * Puts unfinished texts back into their queues, if those are missing or due too late, and adds the rows of their agencies. Of all
+	 * workers one does so in 40 seconds, whose call takes as long as a look at all unfinished texts. Returns how many it has found.
+	 */
+	heal: (now: number, signal?: AbortSignal) => Promise<number>;
 	/** Finds the numbers of an agency's queues that are due, those that wait for a read first. */
 	watched: (agencyId: string, now: number, limit: number) => Promise<string[]>;
 	/** Prolongs the leases with these tokens by `leaseMs`, unless another worker has taken them over. */

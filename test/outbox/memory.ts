@@ -45,6 +45,8 @@ export interface MemoryStore extends OutboxStore {
 	nextDue: () => Promise<number | undefined>;
 	/** Returns a function that puts texts and facts back as they are now. */
 	snapshot: () => () => void;
+	/** Loses all queues with their leases, and puts the texts into new ones, as a worker does that finds out. */
+	forget: () => void;
 	/** All that the next statements depend on. */
 	dump: () => { rows: OutboxText[]; queues: Queue[]; pauses: StoredPause[]; rest: unknown[] };
 }
@@ -172,6 +174,10 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			pauses: [...pauses.values()],
 			rest: [[...arrived], [...begun], [...cancelledAt]],
 		}),
+		forget() {
+			queues.clear();
+			for (const { id, nextAt } of rows.values()) if (nextAt !== null) arrived.add(id);
+		},
 		migrate: async () => {},
 		snapshot() {
 			const before = structuredClone({ rows, facts });
@@ -299,6 +305,8 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			}
 			return leases;
 		},
+		// Nobody can delete a queue.
+		heal: async () => 0,
 		async watched(agencyId, now, limit) {
 			const due = [...queues.values()].filter((queue) => queue.agencyId === agencyId && queue.dueAt <= now);
 			due.sort((a, b) => b.band - a.band || a.dueAt - b.dueAt);

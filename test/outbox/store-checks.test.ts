@@ -162,6 +162,7 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 	["save ignores the lease", /save with the old lease/, (of) => ({ save: (text) => of.save(text) })],
 	["facts finds nothing", /facts: after/, () => ({ facts: async () => ({}) })],
 	["note keeps the earlier time", /facts: after an earlier time/, noteNewest],
+	["heal finds what is not missing", /heal of texts that are new/, () => ({ heal: async () => 1 })],
 	["watched finds nothing", /watched: expected/, () => ({ watched: async () => [] })],
 	["renew does nothing", /claim after both/, () => ({ renew: async () => {} })],
 	["paused finds nothing", /paused: expected/, () => ({ paused: async () => [] })],
@@ -290,7 +291,7 @@ test("each method of a store appears in a mistake, so that each is known to be c
 		"cancelIn",
 		...mistakes.flatMap(([, , mistake]) => Object.keys(mistake(memoryStore()))),
 	]);
-	const { all: _, nextDue: __, dump: ___, snapshot: ____, "~outbox": _____, ...store } = memoryStore();
+	const { all: _, nextDue: __, dump: ___, snapshot: ____, forget: _____, "~outbox": ______, ...store } = memoryStore();
 	expect([...tried].sort()).toEqual(Object.keys(store).sort());
 });
 

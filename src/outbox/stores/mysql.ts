@@ -21,6 +21,7 @@ import {
 	countsOf,
 	everyText,
 	insertedColumns,
+	isAstray,
 	isClaimable,
 	isFreeToSend,
 	isListed,
@@ -162,6 +163,9 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 		addQueues: (count) => `insert into ${queues} (recipient, agency_id, band, due_at) values ${rowsOfMarks(count, 4)}
 			on duplicate key update due_at = least(due_at, values(due_at)), band = least(band, values(band)), revision = revision + 1`,
 		adopted: (seqs) => `update ${texts} force index (primary) set arrived = null where seq in (${seqs})`,
+		takeHealing: `update ${agencies} set served_at = $1
+			where agency_id = '' and (served_at <= $1 - $2 or served_at > $1)`,
+		astray: astray(texts, queues, agencies),
 		removeQueues: `delete from ${queues} where ${ofNumber} and not exists (select 1 from ${texts} t
 			where t.recipient = ${queues}.recipient and t.agency_id = ${queues}.agency_id and t.next_at is not null)`,
 		turns: (what, without, limit) => {
@@ -230,6 +234,26 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 			`select *, ${sign} from ${texts} force index (health) where state = '${state}' and (length($2) = 0 or agency_id = $2) order by next_at limit $1`,
 	};
 };
+
+/**
+ * The unfinished texts in the order of an index that has the finished ones at its end. Neither database goes on in the middle of an
+ * index by one comparison of several columns.
+ */
+function astray(texts: string, queues: string, agencies: string): Statements["astray"] {
+	const next = (after: string): string =>
+		`select * from (select seq, agency_id, recipient, priority, next_at, since, state, arrived from ${texts} force index (ended)
+			where ${after} order by next_at, since, seq limit ${atOnce})`;
+	const parts = ["next_at = $2 and since = $3 and seq > $4", "next_at = $2 and since > $3", "next_at > $2"];
+	return {
+		sql: `select part.*, ${isAstray({ texts, agencies })} as is_astray
+			from (${parts.map((part, at) => `${next(part)} as q${at}`).join(" union all ")}
+				order by next_at, since, seq limit ${atOnce}) as part
+			left join ${queues} q on q.recipient = part.recipient and q.agency_id = part.agency_id
+			order by part.next_at, part.since, part.seq`,
+		place: ["next_at", "since", "seq"],
+		first: [0, 0, 0],
+	};
+}
 
 /**
  * Keeps the texts of an outbox in MySQL 8.0.17 and later, or in MariaDB 10.6 and later. Pass a pool of mysql2 or mariadb. Or

@@ -4,9 +4,13 @@
  */
 import { type Band, bandOf, type ClaimOptions, type Lease, type OutboxStore, type StoredPause } from "../store.ts";
 import { inChunks, type Row, type Value } from "./connection.ts";
+import { createHealing } from "./healing.ts";
 import { bandsOf, type Statements, type Turns } from "./statements.ts";
 
-type Queues = Pick<OutboxStore, "claim" | "watched" | "renew" | "release" | "agencies" | "paused" | "pause" | "probe">;
+type Queues = Pick<
+	OutboxStore,
+	"claim" | "heal" | "watched" | "renew" | "release" | "agencies" | "paused" | "pause" | "probe"
+>;
 
 interface Run {
 	query: (sql: string, values: Value[]) => Promise<Row[]>;
@@ -54,10 +58,8 @@ export function createQueues(statements: Statements, { query, change }: Run): Qu
 		for (const id of missing) known.add(id);
 	}
 
-	/** Puts texts that have arrived into their queues. Returns how many. */
-	async function adopt(sql: string, most: number): Promise<number> {
-		const rows = await query(sql, [most]);
-		if (rows.length === 0) return 0;
+	/** Puts texts into their queues. */
+	async function put(rows: readonly Row[]): Promise<void> {
 		const found = new Map<string, { agencyId: string; to: string; band: Band; at: number }>();
 		for (const { agency_id, recipient, priority, next_at, state } of rows) {
 			// It has ended meanwhile.
@@ -80,6 +82,13 @@ export function createQueues(statements: Statements, { query, change }: Run): Qu
 				statements.addQueues(some.length),
 				some.flatMap(({ to, agencyId, band, at }) => [to, agencyId, band, at]),
 			);
+	}
+
+	/** Puts texts that have arrived into their queues. Returns how many. */
+	async function adopt(sql: string, most: number): Promise<number> {
+		const rows = await query(sql, [most]);
+		if (rows.length === 0) return 0;
+		await put(rows);
 		await change(statements.adopted(rows.map(({ seq }) => Number(seq)).join(", ")), []);
 		return rows.length;
 	}
@@ -136,7 +145,17 @@ export function createQueues(statements: Statements, { query, change }: Run): Qu
 		return leases.sort((one, other) => ids.indexOf(one.id) - ids.indexOf(other.id));
 	}
 
+	const healing = createHealing(statements, {
+		query,
+		change,
+		putBack(rows) {
+			known.clear();
+			return put(rows);
+		},
+	});
+
 	return {
+		...healing,
 		async claim(options) {
 			const { now, limit, each, isReading, without = [], probing, leavesNew = false } = options;
 			if (!isReading && probing === undefined && !leavesNew) await adoptSome();

@@ -25,6 +25,7 @@ import {
 	countsOf,
 	everyText,
 	insertedColumns,
+	isAstray,
 	isClaimable,
 	isFreeToSend,
 	isListed,
@@ -136,6 +137,18 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 		on conflict (recipient, agency_id) do update set due_at = min(${queues}.due_at, excluded.due_at),
 			band = min(${queues}.band, excluded.band), revision = ${queues}.revision + 1`,
 	adopted: (seqs) => `update ${texts} set arrived = null where seq in (${seqs}) returning 1 as one`,
+	takeHealing: `update ${agencies} set served_at = $1
+		where agency_id = '' and (served_at <= $1 - $2 or served_at > $1) returning 1 as one`,
+	astray: {
+		sql: `select part.*, ${isAstray({ texts, agencies })} as is_astray
+			from (select seq, agency_id, recipient, priority, next_at, state, arrived from ${texts}
+				where next_at is not null and (recipient, agency_id, next_at, seq) > ($2, $3, $4, $5)
+				order by recipient, agency_id, next_at, seq limit ${atOnce}) as part
+			left join ${queues} q on q.recipient = part.recipient and q.agency_id = part.agency_id
+			order by part.recipient, part.agency_id, part.next_at, part.seq`,
+		place: ["recipient", "agency_id", "next_at", "seq"],
+		first: ["", "", 0, 0],
+	},
 	removeQueues: `delete from ${queues} where recipient = $1 and ($2 = '' or agency_id = $2) and not exists (
 			select 1 from ${texts} t where t.recipient = ${queues}.recipient and t.agency_id = ${queues}.agency_id and t.next_at is not null)
 		returning 1 as one`,

@@ -170,6 +170,13 @@ export interface Statements {
 	/** recipient, agency, band, time, of each */
 	addQueues: (count: number) => string;
 	adopted: (seqs: string) => string;
+	/** now, length of a turn. The turn to look for texts that are in no queue. */
+	takeHealing: string;
+	/**
+	 * The next unfinished texts, and whether a text is astray. now, the place of the last one before: the values of some columns, by
+	 * which they are ordered.
+	 */
+	astray: { sql: string; place: readonly string[]; first: Value[] };
 	/** recipient, agency */
 	removeQueues: string;
 	/** Agencies with a queue that is due, and whether they are suspended. now, agencies to leave out */
@@ -384,6 +391,25 @@ export function isFreeToSend(texts: string, agencies: string): string {
 /** Whether the sends of everybody are paused. */
 function areSendsPaused(agencies: string): string {
 	return `exists (select 1 from ${agencies} sends where sends.agency_id = '${allSends}' and sends.failures > 0)`;
+}
+
+/** A queue rests for at most a minute although something in it is due. That of a suspended agency for an hour. */
+const longestRestMs = 2 * 60_000;
+const suspendedRestMs = 62 * 60_000;
+
+/**
+ * Of the texts `part` with their queue `q`: whether a text is astray at `$1`. Its agency has no row, it is in no queue, or that is due
+ * too late: after a text whose time has not come, or at a time which is that of none of its texts. Behind another one a text may wait
+ * until that one is due.
+ */
+export function isAstray({ texts, agencies }: { texts: string; agencies: string }): string {
+	// Not with `exists`, for which PostgreSQL may read all texts at once.
+	const isOther = `(select 1 from ${texts} o
+		where o.recipient = part.recipient and o.agency_id = part.agency_id and o.next_at = q.due_at limit 1) is null`;
+	const isLate = `q.due_at > part.next_at and (part.next_at > $1 or q.due_at > $1 + ${suspendedRestMs}
+		or (q.due_at > $1 + ${longestRestMs} and ${isFreeToSend("part", agencies)})) and ${isOther}`;
+	const isUnknown = `not exists (select 1 from ${agencies} a where a.agency_id = part.agency_id)`;
+	return `case when part.arrived is null and (q.id is null or ${isUnknown} or (${isLate})) then 1 else 0 end`;
 }
 
 /** Whether what is due of the agency `a` is only to be read. A worker that tries again does so by sending. */

@@ -33,7 +33,7 @@ function usedBy(sql: string, values: readonly Value[]): Value[] {
  * Waits for as long as the work since a time took. So other connections get their turn, of which one writes at a time to SQLite, and so
  * do timers, which a synchronous library keeps from running.
  */
-const pauseSince = (began: number): Promise<void> =>
+export const pauseSince = (began: number): Promise<void> =>
 	new Promise((resolve) => setTimeout(resolve, performance.now() - began));
 
 export function createSweeps({ last, nextQueues }: Statements, { query, change }: Run): Sweeps {

@@ -36,6 +36,8 @@ const idleMs = 1_000;
 /** While a worker is busy, it looks for what others store as often as this. */
 const busyMs = 200;
 const beatMs = 5_000;
+/** How often a worker asks whether it is its turn to put back what is missing in the queues. */
+const healMs = 10_000;
 /** A worker that tries whether a pause has ended, and dies, keeps others from it for this long. */
 const probeMs = 60_000;
 /** A queue that comes back as due so many times, although nothing came of it, has something that no step can change. */
@@ -79,6 +81,8 @@ export function createLoop(
 	const claimers = new Set<() => void>();
 	/** When this process last claimed. A failover to a database with another clock ends a run. */
 	let last = 0;
+	/** When it last asked whether queues are missing. By the clock of the outbox, as their turns. */
+	let healedAt = Number.NEGATIVE_INFINITY;
 	const claimNow = (): void => {
 		for (const tell of claimers) tell();
 	};
@@ -116,6 +120,8 @@ export function createLoop(
 		/** When a claim last put what was stored since into its queues. */
 		let adoptedAt = Number.NEGATIVE_INFINITY;
 		let waiting: AbortController | undefined;
+		/** Beside the work, because there may be many texts. */
+		let healing: Promise<void> | undefined;
 		const wakeUp = (): void => {
 			isAwake = true;
 			waiting?.abort();
@@ -139,6 +145,26 @@ export function createLoop(
 				failure ??= { error };
 				kept.add(lease);
 			}
+		}
+
+		/** Looks for texts that are in no queue, if no other worker has done so a moment ago. */
+		function heal(at: number): void {
+			if (healing || (at - healedAt < healMs && at >= healedAt)) return;
+			healedAt = at;
+			healing = store
+				.heal(at, signal)
+				.then(
+					(count) => {
+						if (count > 0) hasNews = true;
+					},
+					(error: unknown) => {
+						failure ??= { error };
+					},
+				)
+				.finally(() => {
+					healing = undefined;
+					wakeUp();
+				});
 		}
 
 		async function releaseKept(): Promise<void> {
@@ -276,6 +302,7 @@ export function createLoop(
 					await store.beat({ id, version, runsOnce: !forever });
 					seenAt = performance.now();
 				}
+				heal(at);
 				await awaken();
 				const count = await claim(at);
 				// All that was due was tried, or that takes long.
@@ -284,7 +311,7 @@ export function createLoop(
 				// A run that is to end looks once more at once: no step is left that could wake it again.
 				const emptyAt = forever && count === 0 && running.size === 0 ? performance.now() : undefined;
 				// A step that ended meanwhile may have made something due that this claim has not seen.
-				if (running.size === 0 && !forever && !isAwake) break;
+				if (running.size === 0 && !forever && !isAwake && !healing) break;
 				// At most until something is stored or a step ends.
 				waiting = new AbortController();
 				if (!isAwake) await sleep(idleMs, [signal, waiting.signal]);
@@ -293,6 +320,7 @@ export function createLoop(
 		} finally {
 			claimers.delete(tell);
 			await Promise.all([...running.values()].map(({ ended }) => ended));
+			await healing;
 			clearInterval(renewing);
 			await alerts.tell().catch(() => {});
 			await releaseKept().catch(() => {});

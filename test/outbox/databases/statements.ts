@@ -15,6 +15,7 @@ export async function runStatements(store: OutboxStore): Promise<void> {
 	if (!lease) throw new Error("no lease");
 	await store.claim({ ...claim, isReading: true, without: ["agy_2"] });
 	await store.renew([lease.token], 30_000);
+	await store.heal(100_000);
 	await store.release(lease, { at: 20_000, band: 1 });
 	await store.wake(queue, 1);
 	await store.wake({ to: queue.to }, 1);

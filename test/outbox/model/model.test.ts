@@ -15,6 +15,7 @@ const worlds: [name: string, bounds: Bounds][] = [
 	["two texts in an open window", two],
 	["two texts in a closed window", { ...two, window: "closed" }],
 	["texts that are cancelled", { ...two, cancels: true, ticks: 0 }],
+	["queues that are deleted", { ...one, forgets: true }],
 	["a clock that is set", { ...one, clockStepMs: 3_600_000 }],
 ];
 const longWorlds: typeof worlds = [
@@ -23,6 +24,8 @@ const longWorlds: typeof worlds = [
 	["two texts, a kill and a loss, stopped twice", { ...two, interrupts: 2, kills: 1, losses: 1 }],
 	["the same in a closed window", { ...two, window: "closed", interrupts: 2, kills: 1, losses: 1 }],
 	["stopped at each read of the store, three times", { ...one, isFine: true, interrupts: 3 }],
+	["queues that are deleted, a kill and a loss", { ...one, forgets: true, interrupts: 2, kills: 1, losses: 1 }],
+	["two texts whose queues are deleted", { ...two, forgets: true, interrupts: 2 }],
 	["three workers", { ...two, workers: 3, interrupts: 2 }],
 ];
 if (isLong) worlds.push(...longWorlds);
@@ -53,6 +56,7 @@ const hasRead: Choice[] = [
 const missing: [rule: string, changes: Change[], bounds: Bounds][] = [
 	["the version of a row", [noVersion], { ...stopped, ticks: 2 }],
 	["the lease at the attempt record", [noGuard], stopped],
+	["the lease at the attempt record, while queues are deleted", [noGuard], { ...stopped, forgets: true, ticks: 0 }],
 	["the lease of a queue", [noLease, noGuard], stopped],
 	["a token for each claim instead of one for a process", [oneToken], stopped],
 	["the time check right before the request, and the deadline", [noCheck, noDeadline], one],

@@ -31,6 +31,8 @@ export interface Bounds {
 	isFine?: boolean;
 	/** Texts may be cancelled at any moment. */
 	cancels?: boolean;
+	/** The queues may be deleted at any moment, once, with the leases of those who work. */
+	forgets?: boolean;
 	/** How much the clock of the first worker may be set forward or back at any moment, once. */
 	clockStepMs?: number;
 }
@@ -93,7 +95,7 @@ export class World {
 	readonly #store: ReturnType<Code["memoryStore"]>;
 	readonly #workers: Worker[];
 	readonly #service = { messages: [] as { body: string; at: number }[], queue: [] as { body: string; at: number }[] };
-	readonly #used = { ticks: 0, interrupts: 0, kills: 0, losses: 0, steps: 0 };
+	readonly #used = { ticks: 0, interrupts: 0, kills: 0, losses: 0, steps: 0, forgets: 0 };
 	readonly #stop = new AbortController();
 	#now = 0;
 	#current: Worker | undefined;
@@ -123,7 +125,7 @@ export class World {
 
 	/** What can happen now. What does not interrupt a worker comes first. */
 	choices(): Choice[] {
-		const { ticks, kills, losses, priority, cancels, clockStepMs, workers } = this.#bounds;
+		const { ticks, kills, losses, priority, cancels, forgets, clockStepMs, workers } = this.#bounds;
 		const found: Choice[] = [];
 		for (const [index, { at, isDead, wire }] of this.#workers.entries()) {
 			if (wire && !wire.hasArrived && this.#now - wire.at <= transitMs) found.push(["arrives", index]);
@@ -141,6 +143,7 @@ export class World {
 		const { rows } = this.#store.dump();
 		if (priority !== undefined && rows.length < 2) found.push(["enqueues the second"]);
 		if (cancels && !this.#cancelled) found.push(["cancels all"]);
+		if (forgets && this.#used.forgets < 1) found.push(["queues are deleted"]);
 		for (const [index, { at, isDead }] of this.#workers.entries())
 			if (at && !isDead && this.#used.kills < kills && index < workers) found.push(["is killed", index]);
 		if (clockStepMs !== undefined && this.#used.steps < 1)
@@ -171,6 +174,9 @@ export class World {
 			await this.#outbox(undefined).cancelAll({ to });
 			const { rows } = this.#store.dump();
 			this.#cancelled = new Set(rows.flatMap(({ id, state }) => (state === "cancelled" ? [id] : [])));
+		} else if (act === "queues are deleted") {
+			this.#used.forgets++;
+			this.#store.forget();
 		} else if (act === "is killed") {
 			this.#used.kills++;
 			worker.isDead = true;

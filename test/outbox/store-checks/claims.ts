@@ -57,6 +57,19 @@ export const claimChecks: Check[] = [
 		},
 	},
 	{
+		title: "heal finds nothing missing while each text is in its queue, or is to be put into it",
+		async run(given) {
+			const later = noon + 3_600_000;
+			const store = await given(textOf("a"), textOf("b", { ...otherNumber, notBefore: later }));
+			equal("heal of texts that are new", await store.heal(noon), 0);
+			const lease = await one(store);
+			equal("heal while a queue is leased", await store.heal(noon + 60_000), 0);
+			await store.release(lease, { at: noon, band: 1 });
+			await store.insert(textOf("c", otherAgency), undefined);
+			equal("heal of texts that wait for their time", await store.heal(noon + 120_000), 0);
+		},
+	},
+	{
 		title: "claim leases each queue that is due once, whatever the number of its texts",
 		async run(given) {
 			const store = await given(

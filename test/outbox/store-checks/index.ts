@@ -56,6 +56,7 @@ const methods = Object.keys({
 	purge: true,
 	restored: true,
 	claim: true,
+	heal: true,
 	watched: true,
 	renew: true,
 	release: true,
