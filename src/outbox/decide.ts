@@ -1,6 +1,7 @@
 /*
  * What to do next with one text. Nothing here reads, sends or stores.
  */
+
 import type { Message } from "messaging-conversations";
 import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
 import { baselineBefore, serviceNow } from "./baseline.ts";
@@ -20,6 +21,7 @@ import {
 	slackMs,
 	timeOf,
 } from "./match.ts";
+import type { OutboxReason } from "./names.ts";
 import type { OnHeld } from "./policy/purpose.ts";
 import {
 	cleared,
@@ -36,15 +38,7 @@ import {
 	wasSurelyOpen,
 	withEnd,
 } from "./requests.ts";
-import {
-	type Change,
-	type FactTime,
-	type LastHeld,
-	type OutboxReason,
-	type OutboxState,
-	type OutboxText,
-	storableId,
-} from "./text.ts";
+import { type Change, type FactTime, type LastHeld, type OutboxState, type OutboxText, storableId } from "./text.ts";
 
 /** The times and choices that decisions depend on. */
 export interface Rules {

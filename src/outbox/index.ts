@@ -51,12 +51,13 @@ export {
 	type PgBossSendOptions,
 	pgBossEngine,
 } from "./engines/pg-boss.ts";
+export type { OutboxReason, WaitsForKind } from "./names.ts";
 export type { DatabaseStore, ListedState } from "./store.ts";
 export { mysqlStore } from "./stores/mysql.ts";
 export type { StoreOptions } from "./stores/names.ts";
 export { postgresStore } from "./stores/postgres.ts";
 export { sqliteStore } from "./stores/sqlite.ts";
-export type { OutboxReason, OutboxState, TextError } from "./text.ts";
+export type { OutboxState, TextError } from "./text.ts";
 export type { AnyQueryable, Transaction } from "./transaction.ts";
 export type { DrizzleQueryable } from "./transactions/drizzle.ts";
 export type { KnexQueryable } from "./transactions/knex.ts";

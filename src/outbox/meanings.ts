@@ -2,7 +2,7 @@
  * What each name means that says why a text waits or has ended, and why texts are paused: the tables of the documentation. A name without a
  * row does not compile. The rules of a text that waits say themselves when they hold. Nothing here is part of the package.
  */
-import type { OutboxReason } from "./text.ts";
+import type { OutboxReason } from "./names.ts";
 import type { PauseReason } from "./work/pause.ts";
 
 export const reasons: Record<OutboxReason, string> = {

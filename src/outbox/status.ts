@@ -1,5 +1,6 @@
+import type { OutboxReason } from "./names.ts";
 import { type Purpose, purposeOf } from "./policy/purpose.ts";
-import { type OutboxReason, type OutboxState, type OutboxText, operationIdOf, type TextError } from "./text.ts";
+import { type OutboxState, type OutboxText, operationIdOf, type TextError } from "./text.ts";
 import { heldSentence, lostSentence, storedSentence, type Told, type WaitsFor } from "./waits-for.ts";
 
 /** The status of a text, for the button that sent it. */

@@ -1,6 +1,7 @@
 import type { Awaitable } from "./awaitable.ts";
+import type { OutboxReason } from "./names.ts";
 import { purposeOf } from "./policy/purpose.ts";
-import type { ContactFacts, NewText, OpenText, OutboxReason, OutboxText, Recipient, Restored } from "./text.ts";
+import type { ContactFacts, NewText, OpenText, OutboxText, Recipient, Restored } from "./text.ts";
 
 /** Changes when a store no longer fits the outbox of before: a program may have two versions of this package. */
 export const storeProtocol = 1;

@@ -1,6 +1,7 @@
 import { operationIdFrom, type PartnerError, type PartnerErrorTag } from "messaging-conversations";
 import { storableText } from "../shared/validation.ts";
 import { type JournalEntry, withStep } from "./journal.ts";
+import type { OutboxReason, RuleName } from "./names.ts";
 import type { OnHeld } from "./policy/purpose.ts";
 
 /**
@@ -29,55 +30,6 @@ export type OutboxState =
 	| "expired"
 	| "cancelled"
 	| "unknown";
-
-/**
- * Why a text is in its state.
- * - `waiting`: `consent_unavailable` (the agency cannot ask for consent), `language_required` (the agency has several
- *   languages and no default), `language_unavailable` (the agency does not have the text's `consentLanguage`),
- *   `before_send` (your hook asked to wait), `hook_failed` (a hook threw, took too long, or returned nothing usable),
- *   `quiet_hours`, `wrong_number` (the contact wrote that the number is wrong), `refusal` (the contact refused something, and has
- *   not written since: marketing waits)
- * - `dropped`, a best guess: `displaced` (somebody else's text followed), `declined` (the contact tapped a button),
- *   `answered_in_words` (the contact wrote, and tapped nothing: someone should look), `no_answer`
- * - `cancelled`: `requested` (by `cancel`, `cancelAll`, `erase` or `onReply`), `before_send` (by your hook),
- *   `superseded` (another text took its place), `earlier_text_declined`, `earlier_text_unanswered` (by its purpose), `opted_out` (the contact asked for no more texts),
- *   `resolved` (a person found an `unknown` text not sent)
- * - `sent`: `resolved` (a person found an `unknown` text sent), or none
- * - `expired`: `too_old`, `quiet_hours` (they end after its last moment), `window_closed` (`whenClosed: "skip"`)
- * - `refused`: `bad_request` (a 400), `not_allowed` (`allowRecipients`), `invalid_input` (refused by the client), `failing`
- *   (eight requests failed, and reads showed that none was taken), `blocked` (something in front of the service, such as a
- *   firewall, refused this text three times, and let others pass)
- * - `unknown`: `unreadable` (the conversation is hidden, or not there yet), `ambiguous` (the conversation does not show which
- *   text is this one)
- */
-export type OutboxReason =
-	| "consent_unavailable"
-	| "language_required"
-	| "language_unavailable"
-	| "before_send"
-	| "hook_failed"
-	| "wrong_number"
-	| "refusal"
-	| "displaced"
-	| "declined"
-	| "no_answer"
-	| "answered_in_words"
-	| "requested"
-	| "superseded"
-	| "earlier_text_declined"
-	| "earlier_text_unanswered"
-	| "opted_out"
-	| "resolved"
-	| "too_old"
-	| "quiet_hours"
-	| "window_closed"
-	| "bad_request"
-	| "not_allowed"
-	| "invalid_input"
-	| "failing"
-	| "blocked"
-	| "unreadable"
-	| "ambiguous";
 
 /** One contact of one agency. Its texts go out in order, one unfinished text at a time. */
 export interface Recipient {
@@ -178,7 +130,7 @@ export interface Progress {
 /** Why a text that waits was put off. */
 export interface Wait {
 	/** The name of the rule. */
-	because: string;
+	because: RuleName;
 	/** The contact's texts that were there then, by `seq`: a new one may change it. */
 	seen: number[];
 }

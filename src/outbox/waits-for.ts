@@ -8,6 +8,7 @@ import { type Answer, gate, type ToldRule } from "./gate/gate.ts";
 import { heldAhead } from "./gate/order.ts";
 import type { Situation } from "./gate/situation.ts";
 import { waiting, waits } from "./gate/waiting.ts";
+import type { BesideName, WaitsForKind } from "./names.ts";
 import { type ContactView, storedView } from "./policy/contact-view.ts";
 import type { ZonedHours } from "./policy/quiet-hours.ts";
 import { isGivenUp, mayRepeatAtOnce, waitsForRequestUntil } from "./requests.ts";
@@ -18,8 +19,8 @@ import type { OutboxText } from "./text.ts";
 
 /** What an unfinished text waits for. */
 export interface WaitsFor {
-	/** What keeps it back: the name of a rule, or `consent`, `result`, `failing` or `no_worker`. docs/outbox-states.md has them all. */
-	kind: string;
+	/** What keeps it back. docs/outbox-states.md says when each holds. */
+	kind: WaitsForKind;
 	/** The cause in a sentence, for a support desk. It holds no number and no text. */
 	sentence: string;
 	/** Id of the contact's other text that has to end, or let it pass, first; null if there is none, or if it is not of this outbox. */
@@ -84,7 +85,7 @@ export function waitsForOf(text: OutboxText, snapshot: TextSnapshot): Told {
 }
 
 /** What is told beside the rules of a text that waits, and when. */
-export const beside: Readonly<Record<"consent" | "result" | "failing" | "no_worker", string>> = {
+export const beside: Readonly<Record<BesideName, string>> = {
 	consent: "The service holds it until the contact consents",
 	result: "A request began, and its result is not known yet. At night it is looked for too",
 	failing: "A call for it failed: the next try is at `until`",
@@ -164,12 +165,12 @@ function waitOf(text: OutboxText, snapshot: TextSnapshot): Told {
 	const next = answer && answer.do !== "wait" ? ruleOf(answer.because) : undefined;
 	const then = next?.says(situation, situation.now) ?? "";
 	const isEnd = answer?.do === "become";
-	if (!last) return told(next?.name ?? "reading", then, isEnd ? {} : { until: situation.now, isTried: true });
+	if (!last) return told(kindOf(next, "reading"), then, isEnd ? {} : { until: situation.now, isTried: true });
 	const isKnown = last.behind === undefined && !last.rule?.isOpenEnded;
 	const sentence = besides([last.sentence, ...(isEnd ? [then] : [])]);
 	const unsaid = pausesOf(text, snapshot).filter((each) => !sentence.includes(each));
 	return told(
-		last.rule?.name ?? "failing",
+		kindOf(last.rule, "failing"),
 		besides([sentence, ...unsaid]),
 		isKnown ? { id: last.behind, until: last.until, isTried: !isEnd } : { id: last.behind },
 	);
@@ -185,6 +186,10 @@ function waitOf(text: OutboxText, snapshot: TextSnapshot): Told {
 		return { rule, until, sentence: `${sentence}${about}`, behind: id };
 	}
 }
+
+/** Nobody is told of a text that goes, or that was put off by no rule. */
+const kindOf = (rule: ToldRule | undefined, otherwise: WaitsForKind): WaitsForKind =>
+	rule === undefined || rule.name === "send" || rule.name === "put_off" ? otherwise : rule.name;
 
 const ruleOf = (name: string): ToldRule | undefined => waiting.find((rule) => rule.name === name);
 
@@ -242,7 +247,7 @@ const pausesOf = (text: OutboxText, { pauses }: Snapshot): string[] =>
 const besides = (sentences: readonly string[]): string => sentences.join(" ");
 
 function told(
-	kind: string,
+	kind: WaitsForKind,
 	sentence: string,
 	{ id = null, until, isTried = false }: { id?: string | null | undefined; until?: number; isTried?: boolean } = {},
 ): Told {

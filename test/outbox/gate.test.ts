@@ -17,7 +17,7 @@ import { add, createWorld } from "./world.ts";
 const now = Date.parse("2026-01-05T12:00:00Z");
 /** The gate looks at the time and at what is known. Everything else is for the rules. */
 const situation = (more: Partial<Situation> = {}) => ({ now, known: {}, readingAgeMs: 0, ...more }) as Situation;
-const rule = (name: string, more: Partial<ToldRule> = {}): ToldRule => ({
+const rule = (name: string, more: Partial<ToldRule<string>> = {}): ToldRule<string> => ({
 	name,
 	when: `A rule of this test: ${name}`,
 	says: () => `It is kept back by ${name}.`,
@@ -125,7 +125,7 @@ describe.each<[what: string, table: readonly Rule[], files: readonly string[]]>(
 	["is being sent", sending, ["rules-requested"]],
 	["the service holds", held, ["rules-requested"]],
 ])("the table of a text that %s", (what, table, files) => {
-	const names = table.map(({ name }) => name);
+	const names: string[] = table.map(({ name }) => name);
 
 	test("each rule has a name of its own, and says in a sentence when it holds", () => {
 		expect(new Set(names).size).toBe(names.length);
@@ -147,9 +147,16 @@ describe.each<[what: string, table: readonly Rule[], files: readonly string[]]>(
 	});
 });
 
+test("each name that waitsFor may have is a rule of a text that waits, and each such rule is one of the names", () => {
+	const api = readFileSync(new URL("../api/outbox.api.md", import.meta.url), "utf8");
+	const [, kinds = ""] = /^type WaitsForKind = (.*);$/m.exec(api) ?? [];
+	const names = waiting.map(({ name }) => name).filter((name) => name !== "send" && name !== "put_off");
+	expect(kinds.replaceAll('"', "").split(" | ")).toEqual([...names, ...Object.keys(beside)]);
+});
+
 test("there is one list of names: a reason or a pause that is no rule is the end of a text or of a call", () => {
 	const rules = [...waiting, ...sending, ...held].map(({ name }) => name);
-	const known = new Set([...rules, ...Object.keys(beside)]);
+	const known = new Set<string>([...rules, ...Object.keys(beside)]);
 	const others = (names: Readonly<Record<string, unknown>>) => Object.keys(names).filter((name) => !known.has(name));
 	expect(others(reasons).sort()).toMatchInlineSnapshot(`
 		[

@@ -1,5 +1,5 @@
 import type { PartnerErrorTag } from "messaging-conversations";
-import type { OutboxStatus } from "messaging-conversations/outbox";
+import type { OutboxStatus, WaitsForKind } from "messaging-conversations/outbox";
 import { expectTypeOf, test } from "vitest";
 
 declare const status: OutboxStatus;
@@ -7,6 +7,12 @@ declare const status: OutboxStatus;
 test("the last error of a text is named by one of the tags, so that a page can have words for each", () => {
 	const words = {} as Record<PartnerErrorTag, string>;
 	if (status.error) expectTypeOf(words[status.error.tag]).toEqualTypeOf<string>();
+});
+
+test("what a text waits for is one of the names, so that a page can have words for each", () => {
+	const words = {} as Record<WaitsForKind, string>;
+	if (status.waitsFor) expectTypeOf(words[status.waitsFor.kind]).toEqualTypeOf<string>();
+	expectTypeOf<"weather">().not.toExtend<WaitsForKind>();
 });
 
 test("a switch over the state of a text is exhaustive", () => {

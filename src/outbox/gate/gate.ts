@@ -1,6 +1,7 @@
 /*
  * May this text go now? If not: why, until when, behind whom?
  */
+import type { RuleName, WaitingRule } from "../names.ts";
 import type { Change } from "../text.ts";
 import { type Fact, isKnown, type Situation } from "./situation.ts";
 
@@ -22,8 +23,8 @@ export type Verdict =
 	/** It goes, with this language for the consent template. */
 	| { do: "send"; language: string | null };
 
-export interface Rule {
-	name: string;
+export interface Rule<Name = RuleName> {
+	name: Name;
 	/** The rule in words. */
 	when: string;
 	/** Whether it concerns the text at all, by what is stored and what is known so far. */
@@ -35,7 +36,7 @@ export interface Rule {
 }
 
 /** A rule that people are told of. */
-export interface ToldRule extends Rule {
+export interface ToldRule<Name = WaitingRule> extends Rule<Name> {
 	/**
 	 * What a support desk reads of a text that it keeps back, ends, or needs a fact for: a sentence without a number and a text. `until` is
 	 * the time of its verdict, or the time at which it is asked again.
@@ -46,13 +47,13 @@ export interface ToldRule extends Rule {
 }
 
 /** A verdict with the name of its rule, or the fact that a rule lacks. */
-export type Answer = { because: string } & (Verdict | { do: "need"; fact: Fact });
+export type Answer<Name = RuleName> = { because: Name } & (Verdict | { do: "need"; fact: Fact });
 
 /** A wait that is over when it begins would be asked about again at once, for ever. */
 const shortestWaitMs = 1_000;
 
 /** Goes through a table from the top. The first rule answers that has a verdict, or lacks a fact. Undefined if none does. */
-export function gate(situation: Situation, table: readonly Rule[]): Answer | undefined {
+export function gate<Name>(situation: Situation, table: readonly Rule<Name>[]): Answer<Name> | undefined {
 	for (const { name, concerns, needs, judge } of table) {
 		if (!concerns(situation)) continue;
 		if (needs && !isKnown(situation, needs)) return { do: "need", fact: needs, because: name };

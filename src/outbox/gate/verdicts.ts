@@ -2,9 +2,10 @@
  * What the rules of the gate say of a text.
  */
 import { backoffLimitMs, decide, longestWaitMs, unsent } from "../decide.ts";
+import type { OutboxReason } from "../names.ts";
 import type { OptOut } from "../policy/contact-view.ts";
 import { isInDoubt, lastMoment } from "../requests.ts";
-import { type Change, errorOf, type OutboxReason } from "../text.ts";
+import { type Change, errorOf } from "../text.ts";
 import type { Verdict } from "./gate.ts";
 import { isWaiting, wasTried } from "./questions.ts";
 import { matchIn, quietEnd, type Situation, wasRead } from "./situation.ts";

@@ -14,6 +14,7 @@ import {
 	longestWaitMs,
 	readAgain,
 } from "../decide.ts";
+import type { WaitingRule } from "../names.ts";
 import { endedBy, optOutAfter } from "../policy/contact-view.ts";
 import { isInDoubt, lastMoment, waitsForRequestUntil } from "../requests.ts";
 import { pausedIn, shown } from "../sentences.ts";
@@ -272,7 +273,8 @@ const asks: readonly ToldRule[] = [
 export const waiting: readonly ToldRule[] = [...ends, ...waits, ...asks];
 
 /** The rules that answer to what happens to a text while it is not its turn. What came back with a backup is read before it ends. */
-const some = (...names: readonly string[]): readonly ToldRule[] => waiting.filter(({ name }) => names.includes(name));
+const some = (...names: readonly WaitingRule[]): readonly ToldRule[] =>
+	waiting.filter(({ name }) => names.includes(name));
 export const onEnqueue = some("expires_tonight");
 export const onCancel = some("restored", "requested");
 export const onMove = some("restored", "superseded");

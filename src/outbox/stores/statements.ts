@@ -1,6 +1,7 @@
 import type { Awaitable } from "../awaitable.ts";
+import type { OutboxReason } from "../names.ts";
 import { allSends, type Band, type ListedState, type Superseded } from "../store.ts";
-import { type OutboxReason, unfinished } from "../text.ts";
+import { unfinished } from "../text.ts";
 import type { Row, Value } from "./connection.ts";
 
 /** What a database does for a store. `query` and `change` take a statement with `$1`, `$2`, … for its values. */
