@@ -4,7 +4,6 @@
 import type { ChangeRow } from "./change.ts";
 import type { CheckedOptions } from "./options.ts";
 import type { OptOutReader } from "./policy/contact.ts";
-import { priorityOf } from "./policy/purpose.ts";
 import type { OutboxText } from "./text.ts";
 import type { Transaction } from "./transaction.ts";
 import type { QuietClock } from "./work/quiet.ts";
@@ -45,7 +44,7 @@ export async function wakeWorker(
 	key: string,
 	tx: Transaction | undefined,
 ): Promise<void> {
-	await engine?.wake({ text: text.seq }, { key, priority: priorityOf(text), tx }).catch((error: unknown) => {
+	await engine?.wake({ text: text.seq }, { key, priority: text.priority, tx }).catch((error: unknown) => {
 		if (!engine.mayFailToWake) throw error;
 	});
 }

@@ -2,7 +2,6 @@
  * The life of a text, in sentences.
  */
 import type { JournalEntry } from "./journal.ts";
-import { purposeOf } from "./policy/purpose.ts";
 import { shown } from "./sentences.ts";
 import type { OutboxStatus } from "./status.ts";
 import type { OutboxText } from "./text.ts";
@@ -52,13 +51,13 @@ const states: Readonly<Record<string, string>> = {
 };
 
 export function stepsOf(text: OutboxText): ExplainedStep[] {
-	const { createdAt, notBefore, notAfter } = text;
+	const { purpose, createdAt, notBefore, notAfter } = text;
 	const limits = [
 		notBefore === null ? "" : `before ${shown(notBefore)}`,
 		notAfter === null ? "" : `after ${shown(notAfter)}`,
 	].filter((limit) => limit !== "");
 	const unless = limits.length === 0 ? "" : `, not to be sent ${limits.join(" or ")}`;
-	const enqueued = { at: new Date(createdAt), until: null, sentence: `Enqueued (${purposeOf(text)})${unless}.` };
+	const enqueued = { at: new Date(createdAt), until: null, sentence: `Enqueued (${purpose})${unless}.` };
 	const journal = (text.progress.journal ?? []).filter(({ state }) => state !== undefined);
 	return [enqueued, ...journal.map(stepFrom)];
 }

@@ -22,10 +22,10 @@ import {
 	text,
 } from "../shared/validation.ts";
 import { check, moment, refuse, time } from "./input.ts";
-import { type OnHeld, orderOf, type Purpose, priorityOf, purposeOf, purposes } from "./policy/purpose.ts";
+import { type OnHeld, type Purpose, purposes } from "./policy/purpose.ts";
 import type { OutboxStatus } from "./status.ts";
 import type { Superseded } from "./store.ts";
-import { type GivenOptions, type NewText, newProgress, type OutboxText, type Progress } from "./text.ts";
+import type { GivenOptions, NewText, OutboxText } from "./text.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** A text to send. */
@@ -186,15 +186,16 @@ export function checkedText(text: EnqueuedText, client: Client, numbers: ToE164O
 		subaccountId,
 		notBefore,
 		notAfter,
-		priority: orderOf(purpose, priority),
-		createdAt,
-		progress: withGiven({
+		purpose,
+		priority,
+		given: onlyGiven({
 			onHeld,
 			whenClosed,
 			supersedes: superseded.id,
 			supersededAgencyId: superseded.agencyId === agencyId ? undefined : superseded.agencyId,
 			meta: meta === undefined ? undefined : jsonOf(meta),
 		}),
+		createdAt,
 	};
 }
 
@@ -238,9 +239,8 @@ function jsonOf(value: unknown): unknown {
 	return JSON.parse(storableText(json));
 }
 
-function withGiven(given: GivenOptions): Progress {
-	const some = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-	return Object.keys(some).length > 0 ? { ...newProgress, given: some } : newProgress;
+function onlyGiven(given: GivenOptions): GivenOptions {
+	return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
 /** The number of `to` in E.164. `toE164` calls the field `phoneNumber` in its errors. */
@@ -262,12 +262,12 @@ export function refuseOther(given: NewText, row: OutboxText, field = "id", opera
 /** The fields of a repeated call that differ from those of the stored text, and change nothing. */
 export function ignoredIn(given: NewText, row: OutboxText): IgnoredField[] {
 	const ofEach = (text: NewText): Record<IgnoredField, unknown> => {
-		const { supersedes, supersededAgencyId, onHeld, whenClosed = "ask", meta = null } = text.progress.given ?? {};
+		const { supersedes, supersededAgencyId, onHeld, whenClosed = "ask", meta = null } = text.given;
 		return {
 			notBefore: text.notBefore,
 			notAfter: text.notAfter,
-			purpose: purposeOf(text),
-			priority: priorityOf(text),
+			purpose: text.purpose,
+			priority: text.priority,
 			onHeld,
 			whenClosed,
 			supersedes: [supersedes, supersededAgencyId],

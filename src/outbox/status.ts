@@ -1,5 +1,5 @@
 import type { OutboxReason } from "./names.ts";
-import { type Purpose, purposeOf } from "./policy/purpose.ts";
+import type { Purpose } from "./policy/purpose.ts";
 import { type OutboxState, type OutboxText, operationIdOf, type TextError } from "./text.ts";
 import { heldSentence, lostSentence, storedSentence, type Told, type WaitsFor } from "./waits-for.ts";
 
@@ -55,7 +55,7 @@ export interface OutboxStatus {
  * @param arriving a text that it supersedes, and that may still arrive at another number
  */
 export async function statusOf(text: OutboxText, told?: Told, arriving?: OutboxText): Promise<OutboxStatus> {
-	const { id, agencyId, to, state, reason, since, messageId, queueId, progress } = text;
+	const { id, agencyId, to, purpose, state, reason, since, messageId, queueId, given, progress } = text;
 	const { attempts, error, cancelRequested = false } = progress;
 	const isErased = to === "";
 	const waitsFor = told?.waitsFor ?? null;
@@ -65,8 +65,8 @@ export async function statusOf(text: OutboxText, told?: Told, arriving?: OutboxT
 		id,
 		agencyId,
 		to: isErased ? null : to,
-		purpose: purposeOf(text),
-		meta: progress.given?.meta ?? null,
+		purpose,
+		meta: given.meta ?? null,
 		state,
 		reason,
 		since: new Date(since),

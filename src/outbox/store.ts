@@ -1,6 +1,5 @@
 import type { Awaitable } from "./awaitable.ts";
 import type { OutboxReason } from "./names.ts";
-import { purposeOf } from "./policy/purpose.ts";
 import type { ContactFacts, NewText, OpenText, OutboxText, Recipient, Restored } from "./text.ts";
 
 /** Changes when a store no longer fits the outbox of before: a program may have two versions of this package. */
@@ -63,7 +62,7 @@ export interface OutboxStore extends DatabaseStore {
 	find: (id: string) => Promise<OutboxText | undefined>;
 	/**
 	 * Finds at most `limit` unfinished texts of a recipient whose turn has come. Order: sending, then held, then those that
-	 * were attempted, then by priority and the order of arrival.
+	 * were attempted, then by purpose, priority and the order of arrival.
 	 */
 	open: (recipient: Recipient, limit: number, now: number) => Promise<OpenText[]>;
 	/** Finds all unfinished texts of a number; without an agency those of all agencies. */
@@ -270,9 +269,9 @@ export interface NextDue {
 export type Band = 0 | 1 | 2 | 3;
 
 /** What a text in its queue waits for. */
-export function bandOf(state: string, priority: number): Band {
+export function bandOf(state: string, purpose: string): Band {
 	if (state !== "waiting" && state !== "sending") return 3;
-	return ({ reply: 0, notice: 1, marketing: 2 } as const)[purposeOf({ priority })];
+	return purpose === "reply" ? 0 : purpose === "marketing" ? 2 : 1;
 }
 
 /** Which queues to lease. */

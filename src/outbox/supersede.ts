@@ -6,8 +6,8 @@ import type { OutboxStore, Superseded } from "./store.ts";
 import { isUnfinished, type NewText, type OutboxText } from "./text.ts";
 
 /** The text whose place a text takes, as it was given to `enqueue`. */
-export function supersededBy({ agencyId, progress }: NewText): Superseded | undefined {
-	const { supersedes: id, supersededAgencyId = agencyId } = progress.given ?? {};
+export function supersededBy({ agencyId, given }: NewText): Superseded | undefined {
+	const { supersedes: id, supersededAgencyId = agencyId } = given;
 	return id === undefined ? undefined : { id, agencyId: supersededAgencyId };
 }
 

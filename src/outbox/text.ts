@@ -2,7 +2,7 @@ import { operationIdFrom, type PartnerError, type PartnerErrorTag } from "messag
 import { storableText } from "../shared/validation.ts";
 import { type JournalEntry, withStep } from "./journal.ts";
 import type { OutboxReason, RuleName } from "./names.ts";
-import type { OnHeld } from "./policy/purpose.ts";
+import type { OnHeld, Purpose } from "./policy/purpose.ts";
 
 /**
  * The state of a text.
@@ -73,7 +73,7 @@ export interface RequestRecord {
 	absent?: true | undefined;
 }
 
-/** How far the outbox has come with a text. JSON. */
+/** How far the outbox has come with a text. A database keeps what its statements ask for in columns, and the rest as JSON. */
 export interface Progress {
 	/** Requests made in all. */
 	attempts: number;
@@ -95,8 +95,6 @@ export interface Progress {
 	replacedBy: string | null;
 	/** The time since a backup from which the row was restored. Absent if it was not. */
 	restored?: Restored | undefined;
-	/** What was given to `enqueue` beside the columns. Absent if nothing was. */
-	given?: GivenOptions | undefined;
 	/** The contact's message that asked for no more texts, if the text was cancelled because of it. */
 	optOutSid?: string | null | undefined;
 	/** When the contact tapped the button that seems to have declined what the service held. Certain once the text has ended. */
@@ -161,7 +159,7 @@ export interface Watched {
 	at: number;
 }
 
-/** What a text has beside its columns. JSON. */
+/** What was given to `enqueue` and no statement asks for. JSON. */
 export interface GivenOptions {
 	/** As it was given to `enqueue`. */
 	onHeld?: OnHeld | undefined;
@@ -234,16 +232,20 @@ export interface NewText extends Recipient {
 	notBefore: number | null;
 	/** No request begins after this time, in milliseconds; null for that of `defaultMaxAgeMs`. */
 	notAfter: number | null;
-	/** Texts of a higher priority are sent first. It holds the purpose too: a reply is above every notice. */
+	/** What it is for. Replies are sent first, and marketing last. */
+	purpose: Purpose;
+	/** Among texts of one purpose those of a higher priority are sent first. */
 	priority: number;
+	/** What was given beside the other fields. */
+	given: GivenOptions;
 	/** When it was enqueued, in milliseconds. */
 	createdAt: number;
-	/** How far the outbox has come with it. */
-	progress: Progress;
 }
 
 /** A row of the store. Times are in milliseconds. */
 export interface OutboxText extends NewText {
+	/** How far the outbox has come with it. */
+	progress: Progress;
 	/** Order of arrival. */
 	seq: number;
 	/** Grows with each change; `save` compares it. */
@@ -329,7 +331,7 @@ export function changed(text: OutboxText, change: Change, now: number, by?: stri
  * Derived from what the caller gave, so that the same id never comes with another message. The agency's default language is not
  * part of it. It may change between a backup and its restoration, and the service would take the same text for a new one.
  */
-export function operationIdOf(text: NewText): Promise<string> {
+export function operationIdOf(text: OutboxText): Promise<string> {
 	const { agencyId, id, to, body, subaccountId, consentLanguage } = text;
 	const { generation } = text.progress;
 	const parts = [agencyId, id, to, body, subaccountId, consentLanguage, ...(generation > 0 ? [generation] : [])];

@@ -3,6 +3,7 @@ import {
 	type ContactFacts,
 	type Lease,
 	type NewText,
+	newProgress,
 	type OpenText,
 	type OutboxStore,
 	type OutboxText,
@@ -15,6 +16,7 @@ import {
 } from "./port.ts";
 
 const unfinished = ["sending", "held", "waiting"];
+const purposes = ["reply", "notice", "marketing"];
 
 const factNames = [
 	"optedOut",
@@ -93,8 +95,8 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 	};
 	const rankOf = ({ state, progress }: OutboxText) =>
 		state === "waiting" ? (progress.attempts > 0 ? 2 : 3) : unfinished.indexOf(state);
-	const bandOf = ({ state, priority }: OutboxText): Band =>
-		state === "waiting" || state === "sending" ? (priority > 5_000_000 ? 0 : priority < -5_000_000 ? 2 : 1) : 3;
+	const bandOf = ({ state, purpose }: OutboxText): Band =>
+		state === "waiting" || state === "sending" ? (purposes.indexOf(purpose) as Band) : 3;
 	function adopt(): void {
 		for (const id of arrived) {
 			const row = rows.get(id);
@@ -148,6 +150,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		const readyAt = text.notBefore ?? 0;
 		const row: OutboxText = {
 			...text,
+			progress: newProgress,
 			seq: ++counter,
 			version: 0,
 			state: "waiting",
@@ -207,7 +210,13 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		find: async (id) => structuredClone(rows.get(id)),
 		open: async (recipient, limit, now) =>
 			copies((row) => isIn(recipient)(row) && unfinished.includes(row.state) && isReady(row, now))
-				.sort((a, b) => rankOf(a) - rankOf(b) || b.priority - a.priority || a.seq - b.seq)
+				.sort(
+					(a, b) =>
+						rankOf(a) - rankOf(b) ||
+						purposes.indexOf(a.purpose) - purposes.indexOf(b.purpose) ||
+						b.priority - a.priority ||
+						a.seq - b.seq,
+				)
 				.slice(0, limit)
 				.map((row) => ({ ...row, isStopped: isStopped(row) })),
 		unfinished: async (recipient) => copies((row) => isIn(recipient)(row) && unfinished.includes(row.state)),
@@ -459,9 +468,16 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		async erase(which) {
 			const isOne = "id" in which ? (row: OutboxText) => row.id === which.id : isIn(which);
 			for (const row of copies((each) => isOne(each) && !unfinished.includes(each.state))) {
-				const { given: _, optOutSid: __, journal: ___, ...kept } = row.progress;
-				const progress = { ...kept, attempts: 0, requests: [], baseline: null, error: null };
-				const none = { subaccountId: null, consentLanguage: null, messageId: null, queueId: null, nextAt: null };
+				const { optOutSid: _, journal: __, ...kept } = row.progress;
+				const progress = { ...kept, attempts: 0, failures: 0, requests: [], baseline: null, error: null };
+				const none = {
+					given: {},
+					subaccountId: null,
+					consentLanguage: null,
+					messageId: null,
+					queueId: null,
+					nextAt: null,
+				};
 				set(row, { to: "", body: "", ...none, progress, version: row.version + 1 });
 			}
 			if (!("id" in which))

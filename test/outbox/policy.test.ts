@@ -615,7 +615,7 @@ describe("after an earlier text that the service held", () => {
 	test("a text whose transaction began before the tap, and was committed long after it, is cancelled", async () => {
 		const world = await createBehind("notice");
 		const { agency, anna, store } = world;
-		const late = { ...(await store.find("notice")), id: "late", progress: newText.progress } as OutboxText;
+		const late = { ...(await store.find("notice")), id: "late" } as OutboxText;
 		world.sandbox.clock.advance({ minutes: 1 });
 		world.anna.declines();
 		await world.pass({ minutes: 30 });

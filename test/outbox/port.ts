@@ -1,10 +1,11 @@
 // The stores of this package with what is behind them, which tests ask too.
 import * as outbox from "messaging-conversations/outbox";
 import { isPort, type OutboxStore, storeMark } from "../../src/outbox/store.ts";
+import { newProgress } from "../../src/outbox/text.ts";
 
 export type * from "../../src/outbox/store.ts";
 export type * from "../../src/outbox/text.ts";
-export { storeMark };
+export { newProgress, storeMark };
 
 function portOf(store: outbox.DatabaseStore): OutboxStore {
 	if (!isPort(store)) throw new Error("a store of another version");

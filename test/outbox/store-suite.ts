@@ -13,20 +13,10 @@ export const newText: Omit<NewText, "id"> = {
 	consentLanguage: null,
 	notBefore: null,
 	notAfter: null,
+	purpose: "notice",
 	priority: 0,
+	given: {},
 	createdAt: Date.parse("2026-01-05T12:00:00Z"),
-	progress: {
-		attempts: 0,
-		requests: [],
-		generation: 0,
-		baseline: null,
-		replacedBy: null,
-		emptyAt: null,
-		reads: 0,
-		failures: 0,
-		hidden: 0,
-		error: null,
-	},
 };
 
 export function storeSuite(open: () => OutboxStore | Promise<OutboxStore>, options?: StoreChecksOptions): void {

@@ -3,7 +3,6 @@
  */
 import type { Explanation } from "../../outbox/explain.ts";
 import type { OutboxHealth } from "../../outbox/health.ts";
-import { purposeOf } from "../../outbox/policy/purpose.ts";
 import { causeIn, shown, suspendedIn } from "../../outbox/sentences.ts";
 import type { OutboxStatus } from "../../outbox/status.ts";
 import type { OutboxText } from "../../outbox/text.ts";
@@ -124,9 +123,9 @@ interface Look {
 
 /** A text of a list. */
 export function listedLines(row: OutboxText, { isShown, columns }: Look): string[] {
-	const { id, agencyId, state, reason, since, to, body } = row;
+	const { id, agencyId, purpose, state, reason, since, to, body } = row;
 	const what = `${state}${reason ? ` (${reason})` : ""} since ${shown(since)}`;
-	const head = wrapped(printable(`${id}  ${what}  ${agencyId}  ${purposeOf(row)}`), columns);
+	const head = wrapped(printable(`${id}  ${what}  ${agencyId}  ${purpose}`), columns);
 	return isShown ? [...head, ...indented(printable(`${to || "(erased)"}: ${body}`), columns)] : head;
 }
 

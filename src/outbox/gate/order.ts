@@ -5,13 +5,13 @@ import { isSurelyOpen } from "../baseline.ts";
 import { latestByOwn, unmeasured } from "../clocks.ts";
 import { isRestored, lastTapAt } from "../decide.ts";
 import type { Match } from "../match.ts";
-import { type OnHeld, policies, purposeOf } from "../policy/purpose.ts";
+import { type OnHeld, policies } from "../policy/purpose.ts";
 import { isInDoubt } from "../requests.ts";
 import type { OutboxText } from "../text.ts";
 import type { Passing, Situation } from "./situation.ts";
 
 /** A reply does not wait for the morning while the window is open. */
-export const isReply = (text: OutboxText): boolean => policies[purposeOf(text)].keepsQuiet === "while_closed";
+export const isReply = (text: OutboxText): boolean => policies[text.purpose].keepsQuiet === "while_closed";
 
 /** The texts of the contact that come before it. */
 function ahead({ queue, text }: Situation): readonly OutboxText[] {
@@ -56,12 +56,12 @@ export function heldAhead(s: Situation): OutboxText | undefined {
 
 /** Whether it takes the place of a text that the service holds, because it supersedes that one, or one that was to take that place. */
 export function takesPlaceOf({ heirs }: Situation, text: OutboxText, held: OutboxText): boolean {
-	return text.progress.given?.supersedes === held.id || heirs.has(text.id);
+	return text.given.supersedes === held.id || heirs.has(text.id);
 }
 
 /** What was chosen for a text while the service holds another one. */
-const chosenOnHeld = ({ progress }: OutboxText, { onHeld }: Situation["options"]): OnHeld | undefined =>
-	progress.given?.onHeld ?? onHeld;
+const chosenOnHeld = ({ given }: OutboxText, { onHeld }: Situation["options"]): OnHeld | undefined =>
+	given.onHeld ?? onHeld;
 
 /** What a text does while the service holds one of somebody else. Whatever it is for, it does not take that place unasked. */
 export const onOtherHeldOf = ({ text, options }: Situation): OnHeld => chosenOnHeld(text, options) ?? "wait";
@@ -69,7 +69,7 @@ export const onOtherHeldOf = ({ text, options }: Situation): OnHeld => chosenOnH
 /** What a text does while the service holds an earlier one of this outbox. */
 function onOwnHeldOf(s: Situation, text: OutboxText, held: OutboxText): OnHeld {
 	if (takesPlaceOf(s, text, held)) return "replace";
-	return chosenOnHeld(text, s.options) ?? policies[purposeOf(text)].onOwnHeld;
+	return chosenOnHeld(text, s.options) ?? policies[text.purpose].onOwnHeld;
 }
 
 /** Whether it may be sent although the service holds another one. */

@@ -4,18 +4,18 @@
 import { isSurelyClosed, isUnsure } from "../baseline.ts";
 import { longestWaitMs } from "../decide.ts";
 import { type OptOut, optOutOf } from "../policy/contact-view.ts";
-import { type Policy, policies, purposeOf } from "../policy/purpose.ts";
+import { type Policy, policies } from "../policy/purpose.ts";
 import { lastMoment } from "../requests.ts";
 import { isReply, takesPlaceOf } from "./order.ts";
 import { isOpen, quietEnd, readingIn, type Situation, wasRead } from "./situation.ts";
 
-export const purpose = ({ text }: Situation): Policy => policies[purposeOf(text)];
+export const purpose = ({ text }: Situation): Policy => policies[text.purpose];
 export const isWaiting = ({ text }: Situation): boolean => text.state === "waiting";
 export const wasTried = ({ text }: Situation): boolean => text.progress.attempts > 0;
 export const holdsAny = (s: Situation): boolean => (readingIn(s)?.conversation.queuedMessages.length ?? 0) > 0;
 export const optOutIn = (s: Situation): OptOut | null =>
 	optOutOf(s.text, s.contact, wasRead(s) ? isOpen(s) : undefined);
-export const isSkipped = (s: Situation): boolean => s.text.progress.given?.whenClosed === "skip" && !isOpen(s);
+export const isSkipped = (s: Situation): boolean => s.text.given.whenClosed === "skip" && !isOpen(s);
 export const isQuietReply = (s: Situation): boolean => isReply(s.text) && quietEnd(s) !== undefined;
 export const nextLook = (s: Situation): number => Math.min(s.now + longestWaitMs, lastMoment(s.text, s.options) + 1);
 

@@ -12,7 +12,7 @@ import {
 } from "../clocks.ts";
 import { backupSlackMs } from "../match.ts";
 import type { ContactFacts, FactTime, OutboxText } from "../text.ts";
-import { policies, purposeOf } from "./purpose.ts";
+import { policies } from "./purpose.ts";
 
 /** What is known of a contact at a moment. */
 export interface ContactView {
@@ -75,7 +75,7 @@ export function hasRefused({ facts: { refused, optedIn = {} }, offset, wroteAt }
 export function endedBy(text: OutboxText, contact: ContactView): EndedBy | null {
 	const { offset, wroteAt, answeredAt } = contact;
 	const { declined = {}, declineNoticed, ignored = {}, ignoredMarketing = {} } = contact.facts;
-	const { afterDecline, endedByIgnored } = policies[purposeOf(text)];
+	const { afterDecline, endedByIgnored } = policies[text.purpose];
 	// By the time of the tap, and not by when it was noticed.
 	const latest = latestByOwn(declined, offset);
 	const noticedAt = declineNoticed?.own ?? latest;
@@ -124,7 +124,7 @@ export function optOutOf(text: OutboxText, contact: ContactView, isOpen: boolean
 		isLater: own >= createdAt || (isFinal && service + leastMs >= createdAt),
 		messageSid: contact.optOutSid,
 	};
-	if (policies[purposeOf(text)].afterOptOut === "never") return { ...stopped, isUnclear: false };
+	if (policies[text.purpose].afterOptOut === "never") return { ...stopped, isUnclear: false };
 	const written = isOpen === undefined ? [] : contact.wordsAt;
 	const since = written.filter((at) => isSurelyAfter({ service: at }, optedOut, offset));
 	const hasWritten = (aheadMs: number): boolean => since.some((at) => at + aheadMs <= createdAt);

@@ -10,14 +10,13 @@
  */
 export type Purpose = "reply" | "notice" | "marketing";
 
+/** The most urgent one first. */
 export const purposes = ["reply", "notice", "marketing"] as const satisfies readonly Purpose[];
 
 /** When a text may take the place of one that the service holds for the contact. */
 export type OnHeld = "wait" | "send_if_open" | "replace";
 
 export interface Policy {
-	/** Among what is due, higher ones come first. It is added to the priority of the text. */
-	order: number;
 	/** Whether it waits for the end of the quiet hours. A reply does only while the window is closed. */
 	keepsQuiet: "always" | "while_closed";
 	/** Whether a contact who has opted out gets it, if they wrote afterwards. */
@@ -37,7 +36,6 @@ export interface Policy {
 /** What each purpose means. */
 export const policies: Record<Purpose, Policy> = {
 	reply: {
-		order: 10_000_000,
 		keepsQuiet: "while_closed",
 		afterOptOut: "if_they_wrote",
 		onWrongNumber: "send",
@@ -47,7 +45,6 @@ export const policies: Record<Purpose, Policy> = {
 		onOwnHeld: "send_if_open",
 	},
 	notice: {
-		order: 0,
 		keepsQuiet: "always",
 		afterOptOut: "never",
 		onWrongNumber: "wait",
@@ -57,7 +54,6 @@ export const policies: Record<Purpose, Policy> = {
 		onOwnHeld: "wait",
 	},
 	marketing: {
-		order: -10_000_000,
 		keepsQuiet: "always",
 		afterOptOut: "never",
 		onWrongNumber: "wait",
@@ -68,17 +64,15 @@ export const policies: Record<Purpose, Policy> = {
 	},
 };
 
-/** The purpose of a stored text. Its `priority` shows it, because priorities are smaller by far than the distance of two purposes. */
-export function purposeOf({ priority }: { priority: number }): Purpose {
-	return purposes.find((purpose) => Math.abs(priority - policies[purpose].order) < 5_000_000) ?? "notice";
+/**
+ * Which of two texts comes first among what is due, by purpose and then by priority: below 0 the first one. Statements order by the
+ * names of the purposes, whose alphabet happens to be the reverse.
+ */
+export function byUrgency(one: Urgency, other: Urgency): number {
+	return purposes.indexOf(one.purpose) - purposes.indexOf(other.purpose) || other.priority - one.priority;
 }
 
-/** The priority of a text among all, by its purpose first. */
-export function orderOf(purpose: Purpose, priority: number): number {
-	return policies[purpose].order + priority;
-}
-
-/** The priority that was given to `enqueue`. */
-export function priorityOf(text: { priority: number }): number {
-	return text.priority - policies[purposeOf(text)].order;
+interface Urgency {
+	purpose: Purpose;
+	priority: number;
 }

@@ -31,6 +31,7 @@ import {
 	rowsOfMarks,
 	type Statements,
 	type SupersededRow,
+	saved,
 } from "./statements.ts";
 
 /** A sign that only utf8mb4 holds. Each text is read beside it, because a connection may have another character set than the last. */
@@ -68,8 +69,8 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 	const remove = (among: string, fits: string, index: string): Change =>
 		changing(texts, `delete from ${texts}`, { among, fits, index: `force index (${index})`, end: "" });
 	const erased = `recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
-		queue_id = null, progress = '{}', next_at = null, version = version + 1`;
-	const awake = "if(state = 'waiting' and attempted = 0, greatest(ready_at, $1), $1)";
+		queue_id = null, given = null, attempts = 0, failures = 0, progress = '{}', next_at = null, version = version + 1`;
+	const awake = "if(state = 'waiting' and attempts = 0, greatest(ready_at, $1), $1)";
 	const ofNumber = "recipient = $1 and (length($2) = 0 or agency_id = $2)";
 	return {
 		find: `select *, ${sign} from ${texts} where id = $1 and state <> '${unconfirmed}'`,
@@ -78,13 +79,13 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 				(select max(stopped_at) from ${stops} where name in ($5, $6)) as cancelled_at
 			from ${texts} t force index (${isAll ? "number" : "turn"})
 			where recipient = $1 and agency_id = $2 and part_open is not null and next_at is not null and state in ${open}
-				and (attempted = 1 or ready_at <= $3)
-				${isAll ? `and part_number = 1 and seq > $4 order by seq limit ${atOnce}` : "order by part_open desc, priority desc, seq limit $4"}`,
+				and (attempts > 0 or ready_at <= $3)
+				${isAll ? `and part_number = 1 and seq > $4 order by seq limit ${atOnce}` : "order by part_open desc, purpose desc, priority desc, seq limit $4"}`,
 		unfinished: `select *, ${sign} from ${texts} force index (number)
 			where ${ofNumber} and part_number = 1 and next_at is not null and seq > $3 order by seq limit ${atOnce}`,
 		followed: `select *, ${sign} from ${texts} where recipient = $1 and agency_id = $2 and next_at <= $3
 				and part_open is null and state in ('sent', 'delivered') order by seq`,
-		nextOf: `select next_at, state, priority from ${texts} force index (queue)
+		nextOf: `select next_at, state, purpose from ${texts} force index (queue)
 			where recipient = $1 and agency_id = $2 and next_at > $3 order by next_at limit 1`,
 		claimed: `select message_id from ${texts}
 			where recipient = $1 and agency_id = $2 and part_sent = 1 order by seq desc limit 100`,
@@ -95,12 +96,11 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 			order by part_since, seq limit $1`,
 		// One statement changes the text and the lease.
 		save: ({ isGuarded, isLeased }) => `update ${texts} ${isLeased ? `, ${queues}` : ""}
-			set state = $3, reason = $4, since = $5, next_at = $6, ready_at = $7, message_id = $8, queue_id = $9,
-				unacknowledged = $10, attempted = $11, progress = $12, version = version + 1
-				${isLeased ? `, arrived = null, lease_until = ${clock} + $15` : ""}
+			set ${saved.set}, version = version + 1
+				${isLeased ? `, arrived = null, lease_until = ${clock} + ${saved.leaseMs}` : ""}
 			where seq = $1 and version = $2
-				${isLeased ? `and ${queues}.id = $13 and token = $14 and ${isFreeToSend(texts, agencies)}` : ""}
-				${isGuarded ? `and begun_at > coalesce((select max(stopped_at) from ${stops} where name in ($18, $19)), -1)` : ""}`,
+				${isLeased ? `and ${queues}.id = ${saved.lease} and token = ${saved.token} and ${isFreeToSend(texts, agencies)}` : ""}
+				${isGuarded ? `and begun_at > coalesce((select max(stopped_at) from ${stops} where name in (${saved.stops.join(", ")})), -1)` : ""}`,
 		stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment}) on duplicate key update stopped_at = ${moment}`,
 		meta: `select * from ${meta} where ${isMeta}`,
 		isMigrated: `update ${meta} set schema_version = $1 where ${isMeta} and schema_version < $1`,
@@ -128,7 +128,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 			where id > $2 and id <= $3`,
 		recoverPauses: `update ${agencies} set paused_until = $1 where failures > 0 and paused_until > $1 and agency_id >= ''`,
 		restored: change(
-			"progress = concat(left(progress, char_length(progress) - 1), $1), version = version + 1, arrived = 1",
+			"restored_from = $1, restored_to = $2, version = version + 1, arrived = 1",
 			everyText,
 			`state in ${open} and next_at is not null`,
 		),
@@ -156,9 +156,9 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 			};
 		},
 
-		newest: `select seq, agency_id, recipient, priority, next_at, state from ${texts} force index (arrived)
+		newest: `select seq, agency_id, recipient, purpose, next_at, state from ${texts} force index (arrived)
 			where arrived = 1 and state <> '${unconfirmed}' order by seq desc limit $1`,
-		oldest: `select seq, agency_id, recipient, priority, next_at, state from ${texts} force index (arrived)
+		oldest: `select seq, agency_id, recipient, purpose, next_at, state from ${texts} force index (arrived)
 			where arrived = 1 and state <> '${unconfirmed}' order by seq limit $1`,
 		addQueues: (count) => `insert into ${queues} (recipient, agency_id, band, due_at) values ${rowsOfMarks(count, 4)}
 			on duplicate key update due_at = least(due_at, values(due_at)), band = least(band, values(band)), revision = revision + 1`,
@@ -241,7 +241,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
  */
 function astray(texts: string, queues: string, agencies: string): Statements["astray"] {
 	const next = (after: string): string =>
-		`select * from (select seq, agency_id, recipient, priority, next_at, since, state, arrived from ${texts} force index (ended)
+		`select * from (select seq, agency_id, recipient, purpose, next_at, since, state, arrived from ${texts} force index (ended)
 			where ${after} order by next_at, since, seq limit ${atOnce})`;
 	const parts = ["next_at = $2 and since = $3 and seq > $4", "next_at = $2 and since > $3", "next_at > $2"];
 	return {
@@ -480,7 +480,7 @@ async function acknowledgeIn(connection: Connection, names: Names, values: Value
 }
 
 const cancel = (texts: string, reason: "requested" | "superseded"): string =>
-	`update ${texts} force index (primary) set arrived = 1, ${cancelled(reason, "$2", (one, other) => `concat(${one}, ${other})`)}`;
+	`update ${texts} force index (primary) set arrived = 1, ${cancelled(reason, "$2")}`;
 
 async function cancelIn(connection: Connection, names: Names, id: string, now: number): Promise<Row | undefined> {
 	const read = `select seq from ${names.texts} where id = $1 and state <> '${unconfirmed}'`;

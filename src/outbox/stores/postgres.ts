@@ -29,6 +29,8 @@ import {
 	open,
 	rowsOfMarks,
 	type Statements,
+	saved,
+	turnOrder,
 } from "./statements.ts";
 
 /** The moment of a statement, in microseconds. */
@@ -40,10 +42,10 @@ const isFree = `(lease_until is null or lease_until <= ${clock})`;
 /** Those of a number, in one agency or in all of them. */
 const ofNumber = "recipient = $1 and ($2::text = '' or agency_id = $2::text)";
 /** When a text is due that is waked at `$1`. */
-const awake = "case when state = 'waiting' and attempted = 0 then greatest(ready_at, $1::bigint) else $1::bigint end";
+const awake = "case when state = 'waiting' and attempts = 0 then greatest(ready_at, $1::bigint) else $1::bigint end";
 /** What `erase` changes. */
 const erased = `recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
-	queue_id = null, progress = '{}', next_at = null, version = version + 1`;
+	queue_id = null, given = null, attempts = 0, failures = 0, progress = '{}', next_at = null, version = version + 1`;
 
 const statements = ({ texts, stops, queues, agencies, workers, meta }: Names, hidden: string): Statements => ({
 	find: `select * from ${texts} where id = $1`,
@@ -52,13 +54,13 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names, hi
 			(select max(stopped_at) from ${stops} where name in ($5, $6)) as cancelled_at
 		from ${texts} t
 		where recipient = $1 and agency_id = $2 and next_at is not null and state in ${open}
-			and (attempted = 1 or ready_at <= $3)
-			${isAll ? `and ${isOpen} = 1 and seq > $4 order by seq limit ${atOnce}` : "order by attempted desc, priority desc, seq limit $4"}`,
+			and (attempts > 0 or ready_at <= $3)
+			${isAll ? `and ${isOpen} = 1 and seq > $4 order by seq limit ${atOnce}` : `order by ${turnOrder} limit $4`}`,
 	unfinished: `select * from ${texts} where ${ofNumber} and ${isOpen} = 1 and next_at is not null and seq > $3
 		order by seq limit ${atOnce}`,
 	followed: `select * from ${texts}
 		where recipient = $1 and agency_id = $2 and next_at <= $3 and state in ('sent', 'delivered') order by seq`,
-	nextOf: `select next_at, state, priority from ${texts}
+	nextOf: `select next_at, state, purpose from ${texts}
 		where recipient = $1 and agency_id = $2 and next_at > $3 order by next_at limit 1`,
 	claimed: `select message_id from ${texts}
 		where recipient = $1 and agency_id = $2 and message_id is not null order by seq desc limit 100`,
@@ -67,14 +69,14 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names, hi
 	// One statement changes the text and the lease, so that no other worker can take the queue over at the same moment. A stop that is
 	// hidden since the worker looked is missing too.
 	save: () => `with lease as (
-			update ${queues} set lease_until = ${clock} + $15::bigint where id = $13::bigint and token = $14::text and $17::bigint = 1
+			update ${queues} set lease_until = ${clock} + ${saved.leaseMs}::bigint
+			where id = ${saved.lease}::bigint and token = ${saved.token}::text and ${saved.isLeased}::bigint = 1
 			returning 1)
-		update ${texts} set state = $3, reason = $4, since = $5, next_at = $6, ready_at = $7, message_id = $8, queue_id = $9,
-			unacknowledged = $10, attempted = $11, progress = $12, version = version + 1,
-			arrived = case when $17::bigint = 1 then null else arrived end
+		update ${texts} set ${saved.set}, version = version + 1,
+			arrived = case when ${saved.isLeased}::bigint = 1 then null else arrived end
 		where seq = $1 and version = $2
-			and ($17::bigint = 0 or (exists (select 1 from lease) and ${isFreeToSend(texts, agencies)} and ${hidden} is null))
-			and ($16::bigint = 0 or begun_at > coalesce((select max(stopped_at) from ${stops} where name in ($18::text, $19::text)), -1))
+			and (${saved.isLeased}::bigint = 0 or (exists (select 1 from lease) and ${isFreeToSend(texts, agencies)} and ${hidden} is null))
+			and (${saved.isGuarded}::bigint = 0 or begun_at > coalesce((select max(stopped_at) from ${stops} where name in (${saved.stops.map((name) => `${name}::text`).join(", ")})), -1))
 		returning 1 as one`,
 	stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment}) on conflict (name) do update set stopped_at = ${moment}`,
 	meta: `select * from ${meta} where ${isMeta}`,
@@ -103,7 +105,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names, hi
 	recoverPauses: `update ${agencies} set paused_until = $1 where failures > 0 and paused_until > $1 returning 1 as one`,
 	restored: changing(
 		texts,
-		`update ${texts} set progress = substr(progress, 1, length(progress) - 1) || $1::text, version = version + 1, arrived = 1`,
+		`update ${texts} set restored_from = $1, restored_to = $2, version = version + 1, arrived = 1`,
 		{ among: everyText, fits: `state in ${open} and next_at is not null` },
 	),
 	erase: [
@@ -124,9 +126,9 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names, hi
 		};
 	},
 
-	newest: `select seq, agency_id, recipient, priority, next_at, state from ${texts}
+	newest: `select seq, agency_id, recipient, purpose, next_at, state from ${texts}
 		where arrived = 1 and next_at is not null order by seq desc limit $1`,
-	oldest: `select seq, agency_id, recipient, priority, next_at, state from ${texts}
+	oldest: `select seq, agency_id, recipient, purpose, next_at, state from ${texts}
 		where arrived = 1 and next_at is not null order by seq limit $1`,
 	addQueues: (count) => `insert into ${queues} (recipient, agency_id, band, due_at) values ${rowsOfMarks(count, 4)}
 		on conflict (recipient, agency_id) do update set due_at = least(${queues}.due_at, excluded.due_at),
@@ -136,7 +138,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names, hi
 		where agency_id = '' and (served_at <= $1::bigint - $2::bigint or served_at > $1::bigint) returning 1 as one`,
 	astray: {
 		sql: `select part.*, ${isAstray({ texts, agencies })} as is_astray
-			from (select seq, agency_id, recipient, priority, next_at, state, arrived from ${texts}
+			from (select seq, agency_id, recipient, purpose, next_at, state, arrived from ${texts}
 				where next_at is not null and (recipient, agency_id, next_at, seq) > ($2::text, $3::text, $4::bigint, $5::bigint)
 				order by recipient, agency_id, next_at, seq limit ${atOnce}) as part
 			left join ${queues} q on q.recipient = part.recipient and q.agency_id = part.agency_id
@@ -251,7 +253,7 @@ export function postgresStore(
 		return missing.length > 0 ? found(missing) : undefined;
 	};
 	const cancel = (reason: "requested" | "superseded", now: string): string =>
-		`update ${texts} set ${cancelled(reason, now, (one, other) => `${one} || ${other}`)}, arrived = 1 from proof where is_open`;
+		`update ${texts} set ${cancelled(reason, now)}, arrived = 1 from proof where is_open`;
 	const isMeant = (count: number): string =>
 		`(id, unacknowledged) in (values ${rowsOfMarks(count, 2, (pair) => `(${pair.replace(/, (.*)/, ", cast($1 as bigint)")})`)})`;
 

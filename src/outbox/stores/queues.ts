@@ -61,13 +61,13 @@ export function createQueues(statements: Statements, { query, change }: Run): Qu
 	/** Puts texts into their queues. */
 	async function put(rows: readonly Row[]): Promise<void> {
 		const found = new Map<string, { agencyId: string; to: string; band: Band; at: number }>();
-		for (const { agency_id, recipient, priority, next_at, state } of rows) {
+		for (const { agency_id, recipient, purpose, next_at, state } of rows) {
 			// It has ended meanwhile.
 			if (next_at === null) continue;
 			const one = {
 				agencyId: String(agency_id),
 				to: String(recipient),
-				band: bandOf(String(state), Number(priority)),
+				band: bandOf(String(state), String(purpose)),
 				at: Number(next_at),
 			};
 			const name = `${one.to} ${one.agencyId}`;

@@ -1,13 +1,17 @@
 /*
  * What a row means.
  */
+
+import { byUrgency } from "../policy/purpose.ts";
 import { newProgress, type OpenText, type OutboxText } from "../text.ts";
 import type { Row, Value } from "./connection.ts";
+import { savedColumns } from "./statements.ts";
 
 /** The columns that are numbers, which PostgreSQL gives as strings. */
-const numbers = /^(seq|notBefore|notAfter|priority|createdAt|since|nextAt|readyAt|version|unacknowledged)$/;
+const numbers =
+	/^(seq|notBefore|notAfter|priority|createdAt|since|nextAt|readyAt|version|unacknowledged|attempts|failures|restored(From|To))$/;
 /** The columns that only statements use. */
-const internal = /^(attempted|begunAt|stoppedAt|arrived|isOpen|hidden|mark|wave|part[A-Z]\w*)$/;
+const internal = /^(begunAt|stoppedAt|arrived|isOpen|hidden|mark|wave|part[A-Z]\w*)$/;
 
 export function textFrom(row: Row): OutboxText {
 	const fields = Object.entries(row).flatMap(([column, value]) => {
@@ -15,8 +19,31 @@ export function textFrom(row: Row): OutboxText {
 		if (internal.test(name)) return [];
 		return [[name, value !== null && numbers.test(name) ? Number(value) : value]];
 	});
-	const { recipient: to, progress, ...text } = Object.fromEntries(fields);
-	return { ...text, to, progress: { ...newProgress, ...JSON.parse(progress) } };
+	const {
+		recipient: to,
+		given,
+		progress,
+		attempts,
+		failures,
+		restoredFrom,
+		restoredTo,
+		cancelReason,
+		...text
+	} = Object.fromEntries(fields);
+	return {
+		...text,
+		to,
+		given: given === null ? {} : JSON.parse(given),
+		progress: {
+			...newProgress,
+			...JSON.parse(progress),
+			attempts,
+			failures,
+			...(restoredTo !== null && { restored: { from: restoredFrom, to: restoredTo } }),
+			...(cancelReason !== null && { cancelRequested: true }),
+			...(cancelReason === "superseded" && { superseded: true }),
+		},
+	};
 }
 
 /** The row of a text that is open, with what stopped its recipient. */
@@ -26,15 +53,30 @@ export function openTextFrom({ begun, cancelled_at, ...row }: Row): OpenText {
 
 /** What is on its way comes first, then what the service holds, then what was attempted. */
 export function inTurn(one: OutboxText, other: OutboxText): number {
-	return rankOf(one) - rankOf(other) || other.priority - one.priority || one.seq - other.seq;
+	return rankOf(one) - rankOf(other) || byUrgency(one, other) || one.seq - other.seq;
 }
 
 const rankOf = ({ state, progress }: OutboxText): number =>
 	state === "sending" ? 0 : state === "held" ? 1 : progress.attempts > 0 ? 2 : 3;
 
-/** The values of a row that `save` writes. */
+/** The values of a row that `save` writes, after those by which it finds the row. */
 export function savedValues(text: OutboxText): Value[] {
-	const { seq, version, state, reason, since, nextAt, readyAt, messageId, queueId, unacknowledged, progress } = text;
-	const values: Value[] = [seq, version, state, reason, since, nextAt, readyAt, messageId, queueId, unacknowledged];
-	return [...values, Number(progress.attempts > 0), JSON.stringify(progress)];
+	const { attempts, failures, restored, cancelRequested, superseded, ...rest } = text.progress;
+	const values: Record<(typeof savedColumns)[number], Value> = {
+		state: text.state,
+		reason: text.reason,
+		since: text.since,
+		next_at: text.nextAt,
+		ready_at: text.readyAt,
+		message_id: text.messageId,
+		queue_id: text.queueId,
+		unacknowledged: text.unacknowledged,
+		attempts,
+		failures,
+		restored_from: restored?.from ?? null,
+		restored_to: restored?.to ?? null,
+		cancel_reason: superseded ? "superseded" : cancelRequested ? "requested" : null,
+		progress: JSON.stringify(rest),
+	};
+	return [text.seq, text.version, ...savedColumns.map((name) => values[name])];
 }

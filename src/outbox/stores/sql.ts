@@ -168,7 +168,7 @@ export function createSqlStore(database: Database): OutboxStore {
 		},
 		async nextOf(recipient, now) {
 			const [row] = await query(statements.nextOf, [...whose(recipient), now]);
-			return row && { at: Number(row.next_at), band: bandOf(String(row.state), Number(row.priority)) };
+			return row && { at: Number(row.next_at), band: bandOf(String(row.state), String(row.purpose)) };
 		},
 		claimed: async (recipient) =>
 			(await query(statements.claimed, whose(recipient))).map((row) => String(row.message_id)),
@@ -192,9 +192,7 @@ export function createSqlStore(database: Database): OutboxStore {
 			if (what === "erase") await change(statements.removeQueues, values);
 		}),
 		purge: seeing(async (before) => changeTexts(statements.purge(await isSettledUsed()), [before])),
-		restored: seeing(({ from, to }) =>
-			changeTexts(statements.restored, [`,"restored":${JSON.stringify({ from, to })}}`]),
-		),
+		restored: seeing(({ from, to }) => changeTexts(statements.restored, [Math.floor(from), Math.floor(to)])),
 		...facts,
 		note: seeing(facts.note),
 		...operations,
@@ -223,10 +221,12 @@ async function inParts<Text extends OutboxText>(next: (after: number) => Promise
 
 /** The values of {@link insertedColumns}. */
 function insertedValues(text: NewText): Value[] {
-	const { id, agencyId, to, body, subaccountId, consentLanguage, notBefore, notAfter, priority, createdAt } = text;
+	const { subaccountId, consentLanguage, notBefore, notAfter, createdAt } = text;
 	const readyAt = notBefore ?? 0;
-	const given: Value[] = [id, agencyId, to, body, subaccountId, consentLanguage, notBefore, notAfter, priority];
-	return [...given, createdAt, createdAt, Math.max(createdAt, readyAt), readyAt, JSON.stringify(text.progress)];
+	const given = Object.keys(text.given).length > 0 ? JSON.stringify(text.given) : null;
+	const message: Value[] = [text.id, text.agencyId, text.to, text.body, subaccountId, consentLanguage];
+	const when: Value[] = [createdAt, createdAt, Math.max(createdAt, readyAt), readyAt];
+	return [...message, notBefore, notAfter, text.purpose, text.priority, given, ...when, "{}"];
 }
 
 /** Waits until a transaction that begins has a later time than the stop: the clock of PGlite counts milliseconds. */

@@ -4,15 +4,17 @@
 import { writeMeta } from "./meta.ts";
 import { createMigration, type Query } from "./migration.ts";
 import type { Names } from "./names.ts";
-import { isOpen, open } from "./statements.ts";
+import { isOpen, open, turnOrder } from "./statements.ts";
 
 const id = "integer primary key autoincrement";
 
 /** The columns of the texts. */
 const columns = `seq ${id}, id text not null unique, agency_id text not null, recipient text not null, body text not null,
-	subaccount_id text, consent_language text, not_before bigint, not_after bigint, priority bigint not null default 0,
+	subaccount_id text, consent_language text, not_before bigint, not_after bigint,
+	purpose text not null, priority bigint not null default 0, given text,
 	created_at bigint not null, state text not null, reason text, since bigint not null, next_at bigint,
-	ready_at bigint not null default 0, attempted bigint not null default 0, begun_at bigint not null default 0,
+	ready_at bigint not null default 0, attempts bigint not null default 0,
+	failures bigint not null default 0, restored_from bigint, restored_to bigint, cancel_reason text, begun_at bigint not null default 0,
 	version bigint not null, message_id text, queue_id text, unacknowledged bigint, progress text not null,
 	arrived bigint default 1`; // 1 until a worker has put it into its queue
 
@@ -23,7 +25,7 @@ const columns = `seq ${id}, id text not null unique, agency_id text not null, re
 const indexes = {
 	arrived: "(seq) where arrived = 1 and next_at is not null",
 	followed: "(recipient, agency_id, next_at) where next_at is not null and state in ('sent', 'delivered')",
-	turn: `(recipient, agency_id, attempted desc, priority desc, seq) where next_at is not null and state in ${open}`,
+	turn: `(recipient, agency_id, ${turnOrder}) where next_at is not null and state in ${open}`,
 	queue: "(recipient, agency_id, next_at, seq) where next_at is not null",
 	sent: "(agency_id, recipient, seq) where message_id is not null",
 	message: "(message_id) where message_id is not null",

@@ -35,6 +35,8 @@ import {
 	open,
 	rowsOfMarks,
 	type Statements,
+	saved,
+	turnOrder,
 } from "./statements.ts";
 
 /** One connection writes at a time, so that the order of arrival is that of the transactions. A stop counts in it. */
@@ -46,10 +48,10 @@ const isFree = `(lease_until is null or lease_until <= ${clock})`;
 /** Those of a number, in one agency or in all of them. */
 const ofNumber = "recipient = $1 and ($2 = '' or agency_id = $2)";
 /** When a text is due that is waked at `$1`. */
-const awake = "case when state = 'waiting' and attempted = 0 then max(ready_at, $1) else $1 end";
+const awake = "case when state = 'waiting' and attempts = 0 then max(ready_at, $1) else $1 end";
 /** What `erase` changes. */
 const erased = `recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
-	queue_id = null, progress = '{}', next_at = null, version = version + 1`;
+	queue_id = null, given = null, attempts = 0, failures = 0, progress = '{}', next_at = null, version = version + 1`;
 
 const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): Statements => ({
 	find: `select * from ${texts} where id = $1`,
@@ -58,28 +60,24 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 			(select max(stopped_at) from ${stops} where name in ($5, $6)) as cancelled_at
 		from ${texts} t
 		where recipient = $1 and agency_id = $2 and next_at is not null and state in ${open}
-			and (attempted = 1 or ready_at <= $3)
-			${isAll ? `and ${isOpen} = 1 and seq > $4 order by seq limit ${atOnce}` : "order by attempted desc, priority desc, seq limit $4"}`,
+			and (attempts > 0 or ready_at <= $3)
+			${isAll ? `and ${isOpen} = 1 and seq > $4 order by seq limit ${atOnce}` : `order by ${turnOrder} limit $4`}`,
 	unfinished: `select * from ${texts} where ${ofNumber} and ${isOpen} = 1 and next_at is not null and seq > $3
 		order by seq limit ${atOnce}`,
 	followed: `select * from ${texts}
 		where recipient = $1 and agency_id = $2 and next_at <= $3 and state in ('sent', 'delivered') order by seq`,
-	nextOf: `select next_at, state, priority from ${texts}
+	nextOf: `select next_at, state, purpose from ${texts}
 		where recipient = $1 and agency_id = $2 and next_at > $3 order by next_at limit 1`,
 	claimed: `select message_id from ${texts}
 		where recipient = $1 and agency_id = $2 and message_id is not null order by seq desc limit 100`,
 	unacknowledged: (withHeld) => `select * from ${texts}
 		where unacknowledged is not null and ${isListed(withHeld)} order by since, seq limit $1`,
 	prolong: `update ${queues} set lease_until = ${clock} + $3 where id = $1 and token = $2 returning 1 as one`,
-	save: ({
-		isGuarded,
-		isLeased,
-	}) => `update ${texts} set state = $3, reason = $4, since = $5, next_at = $6, ready_at = $7,
-			message_id = $8, queue_id = $9, unacknowledged = $10, attempted = $11, progress = $12, version = version + 1
+	save: ({ isGuarded, isLeased }) => `update ${texts} set ${saved.set}, version = version + 1
 			${isLeased ? ", arrived = null" : ""}
 		where seq = $1 and version = $2
-			${isLeased ? `and exists (select 1 from ${queues} where id = $13 and token = $14) and ${isFreeToSend(texts, agencies)}` : ""}
-			${isGuarded ? `and seq > coalesce((select max(stopped_at) from ${stops} where name in ($18, $19)), -1)` : ""}
+			${isLeased ? `and exists (select 1 from ${queues} where id = ${saved.lease} and token = ${saved.token}) and ${isFreeToSend(texts, agencies)}` : ""}
+			${isGuarded ? `and seq > coalesce((select max(stopped_at) from ${stops} where name in (${saved.stops.join(", ")})), -1)` : ""}
 		returning 1 as one`,
 	stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment(texts)}) on conflict (name) do update set stopped_at = ${moment(texts)}`,
 	meta: `select * from ${meta} where ${isMeta}`,
@@ -108,7 +106,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 	recoverPauses: `update ${agencies} set paused_until = $1 where failures > 0 and paused_until > $1 returning 1 as one`,
 	restored: changing(
 		texts,
-		`update ${texts} set progress = substr(progress, 1, length(progress) - 1) || $1, version = version + 1, arrived = 1`,
+		`update ${texts} set restored_from = $1, restored_to = $2, version = version + 1, arrived = 1`,
 		{ among: everyText, fits: `state in ${open} and next_at is not null` },
 	),
 	erase: [
@@ -129,9 +127,9 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 		};
 	},
 
-	newest: `select seq, agency_id, recipient, priority, next_at, state from ${texts}
+	newest: `select seq, agency_id, recipient, purpose, next_at, state from ${texts}
 		where arrived = 1 and next_at is not null order by seq desc limit $1`,
-	oldest: `select seq, agency_id, recipient, priority, next_at, state from ${texts}
+	oldest: `select seq, agency_id, recipient, purpose, next_at, state from ${texts}
 		where arrived = 1 and next_at is not null order by seq limit $1`,
 	addQueues: (count) => `insert into ${queues} (recipient, agency_id, band, due_at) values ${rowsOfMarks(count, 4)}
 		on conflict (recipient, agency_id) do update set due_at = min(${queues}.due_at, excluded.due_at),
@@ -141,7 +139,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 		where agency_id = '' and (served_at <= $1 - $2 or served_at > $1) returning 1 as one`,
 	astray: {
 		sql: `select part.*, ${isAstray({ texts, agencies })} as is_astray
-			from (select seq, agency_id, recipient, priority, next_at, state, arrived from ${texts}
+			from (select seq, agency_id, recipient, purpose, next_at, state, arrived from ${texts}
 				where next_at is not null and (recipient, agency_id, next_at, seq) > ($2, $3, $4, $5)
 				order by recipient, agency_id, next_at, seq limit ${atOnce}) as part
 			left join ${queues} q on q.recipient = part.recipient and q.agency_id = part.agency_id
@@ -285,7 +283,7 @@ export function sqliteStore(
 		insert(`values ${rowsOfMarks(count, width, (row) => `(${row}, 'waiting', 0, 0)`)}`);
 	const find = `select * from ${texts} where id = $1`;
 	const cancel = (reason: "requested" | "superseded"): string =>
-		`update ${texts} set ${cancelled(reason, "$2", (one, other) => `${one} || ${other}`)}, arrived = 1`;
+		`update ${texts} set ${cancelled(reason, "$2")}, arrived = 1`;
 	/** old text, now; new text, agency of the old one */
 	const supersede = `${cancel("superseded")} where id = $1 and state in ${open}
 		and agency_id = $4 and not exists (select 1 from ${texts} where id = $3)`;

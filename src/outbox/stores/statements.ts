@@ -124,10 +124,7 @@ export interface Statements {
 	claimed: string;
 	/** limit */
 	unacknowledged: (withHeld: boolean) => string;
-	/**
-	 * seq, version, state, reason, since, nextAt, readyAt, messageId, queueId, unacknowledged, whether it was attempted, progress;
-	 * lease, token, its length; the two options; names of the stops as in `open`
-	 */
+	/** The values that {@link saved} names. */
 	save: (options: SaveOptions) => string;
 	/** Before a `save` with a lease: lease, token, its length */
 	prolong?: string;
@@ -154,7 +151,7 @@ export interface Statements {
 	/** now, the ids that the queues lie between */
 	recoverQueues: string;
 	recoverPauses: string;
-	/** the mark, as the end of a JSON object */
+	/** from, to */
 	restored: Change;
 	/** recipient, agency */
 	erase: Change[];
@@ -234,7 +231,43 @@ export interface Statements {
 
 /** The columns of a new text. Its state, version and moment come after them. */
 export const insertedColumns =
-	"id, agency_id, recipient, body, subaccount_id, consent_language, not_before, not_after, priority, created_at, since, next_at, ready_at, progress";
+	"id, agency_id, recipient, body, subaccount_id, consent_language, not_before, not_after, purpose, priority, given, created_at, since, next_at, ready_at, progress";
+
+/** The columns that `save` writes. */
+export const savedColumns = [
+	"state",
+	"reason",
+	"since",
+	"next_at",
+	"ready_at",
+	"message_id",
+	"queue_id",
+	"unacknowledged",
+	"attempts",
+	"failures",
+	"restored_from",
+	"restored_to",
+	"cancel_reason",
+	"progress",
+] as const;
+
+/** The value of a statement that comes this far behind those of a saved row: seq, version and the {@link savedColumns}. */
+const afterSaved = (at: number): string => `$${2 + savedColumns.length + at}`;
+
+/** What `save` changes, and the values that it takes beside those of the row. */
+export const saved = {
+	set: savedColumns.map((name, at) => `${name} = $${3 + at}`).join(", "),
+	lease: afterSaved(1),
+	token: afterSaved(2),
+	leaseMs: afterSaved(3),
+	isGuarded: afterSaved(4),
+	isLeased: afterSaved(5),
+	/** The names of the recipient's stops. */
+	stops: [afterSaved(6), afterSaved(7)],
+} as const;
+
+/** The order of a contact's texts that wait. By the alphabet a reply comes last and marketing first. */
+export const turnOrder = "(attempts > 0) desc, purpose desc, priority desc, seq";
 
 /** The states that keep the contact's next text back, in SQL. */
 export const open: string = `('${unfinished.join("', '")}')`;
@@ -253,7 +286,7 @@ const cancelledColumns = [
 	"ready_at",
 	"unacknowledged",
 	"reason",
-	"progress",
+	"cancel_reason",
 	"version",
 	"state",
 ] as const;
@@ -262,16 +295,10 @@ const cancelledColumns = [
  * The change of a text that is cancelled in a transaction. One that was never requested ends. One that was is marked, and a worker
  * ends it, because only its record shows whether it may have been sent: as `cancelling` of `cancel.ts` does outside of a transaction. The
  * state comes last: MySQL reads it as it has just been set.
- *
- * @param concat of two strings
  */
-export function cancelled(
-	reason: "requested" | "superseded",
-	now: string,
-	concat: (one: string, other: string) => string,
-): string {
+export function cancelled(reason: "requested" | "superseded", now: string): string {
 	// What was restored from a backup may have been sent, which the worker finds out.
-	const isUnsent = `state = 'waiting' and attempted = 0 and progress not like '%"restored":{%'`;
+	const isUnsent = "state = 'waiting' and attempts = 0 and restored_to is null";
 	const changes: Record<(typeof cancelledColumns)[number], string> = {
 		since: `case when ${isUnsent} then ${now} else since end`,
 		next_at: `case when ${isUnsent} then null when state = 'waiting' then ${now} else next_at end`,
@@ -279,10 +306,7 @@ export function cancelled(
 		ready_at: `case when state = 'waiting' and ready_at > ${now} then ${now} else ready_at end`,
 		unacknowledged: `case when ${isUnsent} or state = 'held' then version + 1 else unacknowledged end`,
 		reason: `case when ${isUnsent} then '${reason}' else reason end`,
-		progress: concat(
-			`'{"cancelRequested":true,${reason === "superseded" ? '"superseded":true,' : ""}'`,
-			"substr(progress, 2)",
-		),
+		cancel_reason: reason === "superseded" ? "'superseded'" : "coalesce(cancel_reason, 'requested')",
 		version: "version + 1",
 		state: `case when ${isUnsent} then 'cancelled' else state end`,
 	};
@@ -317,7 +341,7 @@ export function isClaimable(what: Turns, isSuspended: string, isDue: (band: Band
 const settingsReasons: readonly OutboxReason[] = ["consent_unavailable", "language_required", "language_unavailable"];
 
 /** A text that could not be sent: it was requested, a try failed, or the agency's settings keep it back. In quiet hours it just waits, and so it does for the contact. */
-const wasTried = `(coalesce(reason, '') not in ('quiet_hours', 'wrong_number', 'refusal') and (attempted = 1 or progress not like '%"failures":0%'
+const wasTried = `(coalesce(reason, '') not in ('quiet_hours', 'wrong_number', 'refusal') and (attempts > 0 or failures > 0
 	or reason in ('${settingsReasons.join("', '")}')))`;
 
 /** What keeps texts of an agency back until a person has changed something. */
@@ -356,7 +380,7 @@ export function countsOf(
 	// What waited behind another one is late since its turn came.
 	const turnAt = `case when ${wasTried} then ${first}
 		when ${dueAt("q7")} > next_at and ${dueAt("q7")} <= $1 then ${dueAt("q7")} else next_at end`;
-	const isRepeat = `progress not like '%"attempts":1,%'`;
+	const isRepeat = "attempts > 1";
 	const late = [
 		["due", `${now} and (${isTurn} or ${wasTried})`, "1 = 1", turnAt],
 		["again", later, `ready_at <= $1 and ${wasTried}`, since],

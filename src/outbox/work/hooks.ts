@@ -2,7 +2,7 @@ import type { ConversationDetail, Message } from "messaging-conversations";
 import { hasMethods } from "../../shared/validation.ts";
 import { hookError } from "../hook-error.ts";
 import { text as checkText } from "../input.ts";
-import { type Purpose, priorityOf, purposeOf } from "../policy/purpose.ts";
+import type { Purpose } from "../policy/purpose.ts";
 import { isTimeZone } from "../policy/quiet-hours.ts";
 import type { OutboxText } from "../text.ts";
 
@@ -143,20 +143,20 @@ function nameOf(error: unknown): string {
 }
 
 function textToSend(text: OutboxText): TextToSend {
-	const { id, agencyId, to, body, consentLanguage, createdAt, notBefore, notAfter, progress } = text;
+	const { id, agencyId, to, body, consentLanguage, purpose, priority, createdAt, notBefore, notAfter, given } = text;
 	return {
 		id,
 		agencyId,
 		to,
 		body,
 		consentLanguage,
-		purpose: purposeOf(text),
-		priority: priorityOf(text),
+		purpose,
+		priority,
 		notBefore: notBefore === null ? null : new Date(notBefore),
 		notAfter: notAfter === null ? null : new Date(notAfter),
-		meta: progress.given?.meta ?? null,
+		meta: given.meta ?? null,
 		createdAt: new Date(createdAt),
-		attempts: progress.attempts,
+		attempts: text.progress.attempts,
 	};
 }
 

@@ -5,7 +5,7 @@
 import { onMove } from "../gate/waiting.ts";
 import { createContact } from "../policy/contact.ts";
 import { isNumberWrong, isOptedOut } from "../policy/contact-view.ts";
-import { policies, purposeOf } from "../policy/purpose.ts";
+import { byUrgency, policies } from "../policy/purpose.ts";
 import { bandOf, type Lease, type NextDue } from "../store.ts";
 import { heirsIn } from "../supersede.ts";
 import type { OpenText, OutboxText, Recipient } from "../text.ts";
@@ -70,7 +70,7 @@ async function workTexts(
 			return { at, band: lease.band };
 		}
 		const texts = await store.open(lease, lease.isSuspended ? Number.MAX_SAFE_INTEGER : 20, now());
-		const isMove = texts.some((text) => text.progress.given?.supersedes !== undefined);
+		const isMove = texts.some((text) => text.given.supersedes !== undefined);
 		// One that is not due yet may take a place too.
 		if (isMove && (await endUnsent(context, await allOpen(context, lease), onMove))) continue;
 		const step = { ...context, heirs: await heirsIn(store, texts), keyScope: {} };
@@ -85,7 +85,7 @@ async function workTexts(
 		const isDue = (head.nextAt ?? 0) <= now();
 		if (head.state !== "waiting" && !isDue && !turn.isAwaited) break;
 		// More urgent texts of other recipients come first.
-		if (last && head.priority < last.priority) {
+		if (last && byUrgency(last, head) < 0) {
 			if (!isDue) await write(context, head, { nextAt: now() });
 			due = undefined;
 			break;
@@ -125,7 +125,7 @@ async function markWrongNumber(context: QueueContext, lease: Lease): Promise<boo
 	let isAny = false;
 	for (const text of await allOpen(context, lease)) {
 		const isMarked = text.reason === "wrong_number";
-		const isMeant = isWrong && policies[purposeOf(text)].onWrongNumber === "wait";
+		const isMeant = isWrong && policies[text.purpose].onWrongNumber === "wait";
 		if (text.state !== "waiting" || isMarked === isMeant) continue;
 		if (await write(context, text, isMeant ? { reason: "wrong_number" } : {})) isAny = true;
 	}
@@ -145,7 +145,7 @@ async function nextOf(
 	const first = await store.nextOf(recipient, 0);
 	if (!first || first.at > at) return first;
 	const [head] = due ?? (await store.open(recipient, 1, at));
-	if (head && (head.nextAt ?? 0) <= at) return { at, band: bandOf(head.state, head.priority) };
+	if (head && (head.nextAt ?? 0) <= at) return { at, band: bandOf(head.state, head.purpose) };
 	// What was due later may have been made due meanwhile, because a clock was set back.
 	return (await store.nextOf(recipient, at)) ?? { ...first, at };
 }

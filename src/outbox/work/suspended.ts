@@ -62,12 +62,12 @@ export async function nextWhileSuspended(
 	const waiting = texts.filter(({ state }) => state === "waiting");
 	const [first] = waiting;
 	if (!head || !first || !(await isStopped(store, recipient.agencyId))) return undefined;
-	if (head !== first && (head.nextAt ?? 0) <= at) return { at, band: bandOf(head.state, head.priority) };
+	if (head !== first && (head.nextAt ?? 0) <= at) return { at, band: bandOf(head.state, head.purpose) };
 	const next = await store.nextOf(recipient, at);
 	// What was restored from a backup only ends after a read, once the suspension has ended.
 	const expires = waiting.filter((text) => !isRestored(text)).map((text) => Math.max(at, lastMoment(text, rules) + 1));
 	return {
 		at: Math.min(at + longestMs, next?.at ?? at + longestMs, ...expires),
-		band: bandOf(first.state, first.priority),
+		band: bandOf(first.state, first.purpose),
 	};
 }

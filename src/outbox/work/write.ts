@@ -5,7 +5,6 @@ import { cancelling } from "../cancel.ts";
 import { droppedAt } from "../decide.ts";
 import type { Rule } from "../gate/gate.ts";
 import { ends } from "../gate/waiting.ts";
-import { purposeOf } from "../policy/purpose.ts";
 import { hasSuperseded, supersededBy } from "../supersede.ts";
 import { type Change, type ContactFacts, changed, isUnfinished, type OpenText, type OutboxText } from "../text.ts";
 import { ask } from "./ask.ts";
@@ -98,5 +97,5 @@ function factsFrom(text: OutboxText, now: number): ContactFacts | undefined {
 			: { declined: progress.declinedAt, declineNoticed: { own: now } };
 	if (state !== "dropped" || reason !== "no_answer" || progress.consentFailed) return undefined;
 	const at = { own: droppedAt(text, now), service: progress.silentUntil };
-	return purposeOf(text) === "marketing" ? { ignoredMarketing: at } : { ignored: at };
+	return text.purpose === "marketing" ? { ignoredMarketing: at } : { ignored: at };
 }

@@ -6,7 +6,6 @@ import { createClient } from "messaging-conversations";
 import { createOutbox } from "messaging-conversations/outbox";
 import mysql from "mysql2/promise";
 import pg from "pg";
-import { newProgress } from "../../../src/outbox/text.ts";
 import { startServer } from "../../postgres.ts";
 import { mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
 import { startMysql } from "./mysql-server.ts";
@@ -140,9 +139,9 @@ async function fill({ run }: Place, scene: Scene): Promise<number> {
 	const total = scene === "300 held" ? 300 : scene === "300 agencies" ? Math.min(60_000, most) : most;
 	const each = total / 300;
 	const now = Date.now() - 10_000;
-	const held = { ...newProgress, attempts: 1, requests: [{ at: now - 60_000, end: "held" }], language: null };
+	const held = { requests: [{ at: now - 60_000, end: "held" }], language: null };
 	const columns =
-		"id, agency_id, recipient, body, created_at, state, since, next_at, ready_at, version, progress, begun_at, priority, queue_id";
+		"id, agency_id, recipient, body, created_at, state, since, next_at, ready_at, version, progress, begun_at, attempts, purpose, queue_id";
 	for (let from = 0; from < total; from += 500) {
 		const rows = Array.from({ length: Math.min(500, total - from) }, (_, at) => {
 			const n = from + at;
@@ -150,8 +149,8 @@ async function fill({ run }: Place, scene: Scene): Promise<number> {
 			const isHeld = scene === "300 held";
 			const state = isHeld ? "held" : "waiting";
 			const body = isHeld ? "Your visit is at 14:00." : `Text ${n}`;
-			const progress = JSON.stringify(isHeld ? held : newProgress);
-			return `('t${n}', '${agency}', '${numberOf(n)}', '${body}', ${now}, '${state}', ${now}, ${now + Math.floor(n / 100)}, 0, 0, '${progress}', 0, 0, ${isHeld ? `'q${numberOf(n)}'` : "null"})`;
+			const progress = JSON.stringify(isHeld ? held : {});
+			return `('t${n}', '${agency}', '${numberOf(n)}', '${body}', ${now}, '${state}', ${now}, ${now + Math.floor(n / 100)}, 0, 0, '${progress}', 0, ${Number(isHeld)}, 'notice', ${isHeld ? `'q${numberOf(n)}'` : "null"})`;
 		});
 		await run(`insert into outbox_texts (${columns}) values ${rows.join(", ")}`);
 	}

@@ -5,6 +5,7 @@ import { createOutbox } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { describe, expect, test } from "vitest";
 import { mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
+import { newText } from "../store-suite.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
 import { newFile } from "./open.ts";
 import { usePostgres } from "./server.ts";
@@ -209,19 +210,13 @@ function healing(open: (name: string) => Promise<Opened>): void {
 		const { store, run } = await open("a");
 		await store.migrate();
 		const given = Array.from({ length: 1_300 }, (_, at) => ({
+			...newText,
 			id: `t${at}`,
 			agencyId: `agy_${at % 3}`,
 			to: `+4477009${10_000 + Math.floor(at / 3)}`,
-			body: "Hi",
-			subaccountId: null,
-			consentLanguage: null,
-			notBefore: null,
-			notAfter: null,
-			priority: 0,
 			createdAt: 1,
-			progress: { attempts: 0, requests: [], generation: 0, baseline: null, replacedBy: null },
 		}));
-		await store.insertMany(given as never, undefined);
+		await store.insertMany(given, undefined);
 		const claim = { now: 10_000_000, limit: 1, each: 1, leaseMs: 1, isReading: false };
 		for (let at = 0; at < 20; at++) await store.claim(claim);
 		expect(await run("select seq from outbox_texts where arrived = 1")).toEqual([]);

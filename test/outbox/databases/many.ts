@@ -28,7 +28,7 @@ export interface Ran {
 type Numbers = (count: number) => string;
 
 const columns =
-	"id, agency_id, recipient, body, created_at, state, since, next_at, ready_at, version, progress, begun_at, arrived";
+	"id, agency_id, recipient, body, created_at, purpose, state, since, next_at, ready_at, version, progress, begun_at, arrived";
 
 /**
  * Half of the texts were read, half of them wait for a time that is far away, and a third of each is to one number.
@@ -38,9 +38,9 @@ const columns =
 export async function fill({ run }: Many, count: number, numbers: Numbers, concat: (...parts: string[]) => string) {
 	const isRead = `n < ${count / 2}`;
 	const to = `case when n % 3 = 0 then '${frequent}' else ${concat("'+4477009'", `cast(10000 + n % 50000 as char(5))`)} end`;
-	await run(`insert into outbox_texts (${columns}) select ${concat("'t'", "cast(n as char(9))")}, '${agencyId}', ${to}, 'See you at 14:00.', 1,
+	await run(`insert into outbox_texts (${columns}) select ${concat("'t'", "cast(n as char(9))")}, '${agencyId}', ${to}, 'See you at 14:00.', 1, 'notice',
 		case when ${isRead} then 'read' else 'waiting' end, 1, case when ${isRead} then null else 1000000 end, 0, 0,
-		'${JSON.stringify(newText.progress)}', 1, null from ${numbers(count)}`);
+		'{}', 1, null from ${numbers(count)}`);
 	await run(`insert into outbox_queues (recipient, agency_id, band, due_at)
 		select distinct recipient, agency_id, 1, 1000000 from outbox_texts where state = 'waiting'`);
 }

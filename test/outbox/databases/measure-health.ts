@@ -4,7 +4,6 @@ import Libsql from "libsql";
 import mysql from "mysql2/promise";
 import pg from "pg";
 import { healthOf } from "../../../src/outbox/health.ts";
-import { newProgress } from "../../../src/outbox/text.ts";
 import { startServer } from "../../postgres.ts";
 import { mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
 import { startMysql } from "./mysql-server.ts";
@@ -14,7 +13,7 @@ const texts = 1_000_000;
 const noon = Date.parse("2026-01-05T12:00:00Z");
 const [kind = "postgres"] = process.argv.slice(2);
 const columns =
-	"id, agency_id, recipient, body, created_at, state, since, next_at, ready_at, version, progress, begun_at, priority, arrived";
+	"id, agency_id, recipient, body, created_at, state, since, next_at, ready_at, version, progress, begun_at, purpose, arrived";
 
 interface Opened {
 	store: OutboxStore;
@@ -106,7 +105,7 @@ for (const [what, state] of [
 	await run("delete from outbox_texts");
 	const next = `case when ${state} in ('waiting', 'sending', 'held') then ${noon} + n end`;
 	await run(`insert into outbox_texts (${columns}) select ${join("'t'", "n")}, 'agy_1', ${join("'+4477'", "n")}, 'See you at 14:00.',
-		${noon}, ${state}, ${noon}, ${next}, 0, 0, '${JSON.stringify(newProgress)}', 0, 0, null from ${numbers} ${kind === "libsql" ? "" : "as numbers"}${kind === "postgres" ? " (n)" : ""}`);
+		${noon}, ${state}, ${noon}, ${next}, 0, 0, '{}', 0, 'notice', null from ${numbers} ${kind === "libsql" ? "" : "as numbers"}${kind === "postgres" ? " (n)" : ""}`);
 	for (const vacuumed of kind === "postgres" ? [false, true] : [true]) {
 		if (vacuumed) for (const statement of settle) await run(statement);
 		const times: number[] = [];

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import Libsql from "libsql";
 import mysql from "mysql2/promise";
 import pg from "pg";
-import { newProgress, type OutboxText } from "../../../src/outbox/text.ts";
+import type { OutboxText } from "../../../src/outbox/text.ts";
 import { startServer } from "../../postgres.ts";
 import { type Lease, mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
 import { startMysql } from "./mysql-server.ts";
@@ -15,7 +15,7 @@ const noon = Date.parse("2026-01-05T12:00:00Z");
 const [kind = "postgres"] = process.argv.slice(2);
 
 const columns =
-	"id, agency_id, recipient, body, created_at, state, since, next_at, ready_at, version, progress, begun_at, priority";
+	"id, agency_id, recipient, body, created_at, state, since, next_at, ready_at, version, progress, begun_at, purpose";
 
 interface Opened {
 	store: OutboxStore;
@@ -30,7 +30,7 @@ interface Opened {
 /** One row for each number `n`, as `insert` stores it. */
 const rowOf = (queues: number, pad: string): string =>
 	`'t' || n, 'agy_1', '+4477' || ${pad.replace("(n)", `(n % ${queues})`)}, 'Your visit is at 14:00. See you then!', ${noon}, 'waiting', ${noon},
-	${noon} + n / 100, 0, 0, '${JSON.stringify(newProgress)}', 0, 0`;
+	${noon} + n / 100, 0, 0, '{}', 0, 'notice'`;
 
 async function openSqlite(): Promise<Opened> {
 	const load = createRequire(import.meta.url);

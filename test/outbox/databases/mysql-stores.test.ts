@@ -36,7 +36,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 		await store.migrate();
 		await store.insert({ ...newText, id: "t", createdAt: 1 }, undefined);
 		const columns =
-			"agency_id, body, created_at, state, since, next_at, ready_at, version, progress, begun_at, priority";
+			"agency_id, body, created_at, state, since, next_at, ready_at, version, progress, begun_at, purpose, priority";
 		const [copied] = await pool.query(`select ${columns} from outbox_texts`);
 		const [row] = copied as Record<string, unknown>[];
 		const rows = Array.from({ length: texts }, (_, at) => {

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { type Client, createClient, PartnerConnectionError, PartnerTimeoutError } from "messaging-conversations";
 import type * as outboxes from "messaging-conversations/outbox";
 import type * as memory from "../memory.ts";
-import type { Lease, OutboxStore, Progress } from "../port.ts";
+import type { Lease, NewText, OutboxStore } from "../port.ts";
 
 /** An outbox takes no client of another version. */
 const ofPackage = createClient({ baseUrl: undefined, apiKey: undefined });
@@ -44,19 +44,6 @@ const transitMs = 5_000;
 const noon = Date.parse("2026-01-05T12:00:00Z");
 const to = "+447700900101";
 const agencyId = "agy_aaaaaaaaaaaaaaaa";
-
-const newProgress: Progress = {
-	attempts: 0,
-	requests: [],
-	generation: 0,
-	baseline: null,
-	replacedBy: null,
-	emptyAt: null,
-	reads: 0,
-	failures: 0,
-	hidden: 0,
-	error: null,
-};
 
 /** The limits of a call. */
 interface Call {
@@ -278,12 +265,10 @@ export class World {
 
 	async #enqueue(body: string, priority = 0): Promise<void> {
 		this.#current = undefined;
-		const none = { subaccountId: null, consentLanguage: null, notBefore: null, notAfter: null };
+		const none = { subaccountId: null, consentLanguage: null, notBefore: null, notAfter: null, given: {} };
 		const createdAt = this.clocks.date();
-		await this.#store.insert(
-			{ id: body, agencyId, to, body, priority, ...none, createdAt, progress: newProgress },
-			undefined,
-		);
+		const text: NewText = { id: body, agencyId, to, body, purpose: "notice", priority, ...none, createdAt };
+		await this.#store.insert(text, undefined);
 	}
 
 	#outbox(worker: Worker | undefined) {

@@ -1,4 +1,4 @@
-import type { NewText, OutboxStore, OutboxText, Progress, Recipient } from "../port.ts";
+import { type NewText, newProgress, type OutboxStore, type OutboxText, type Recipient } from "../port.ts";
 import { equal } from "./assert.ts";
 
 /** Opens an empty store, migrates it, and stores these texts in it. */
@@ -17,21 +17,8 @@ export const otherAgency: Recipient = { agencyId: "agy_2", to: "+447700900101" }
 export const otherNumber: Recipient = { agencyId: "agy_1", to: "+447700900102" };
 export const noon: number = Date.parse("2026-01-05T12:00:00Z");
 
-const progress: Progress = {
-	attempts: 0,
-	requests: [],
-	generation: 0,
-	baseline: null,
-	replacedBy: null,
-	emptyAt: null,
-	reads: 0,
-	failures: 0,
-	hidden: 0,
-	error: null,
-};
-
 /** The change of a text when its first request begins. */
-export const attempted: Partial<OutboxText> = { progress: { ...progress, attempts: 1 } };
+export const attempted: Partial<OutboxText> = { progress: { ...newProgress, attempts: 1 } };
 
 /** A new text to the recipient above. */
 export function textOf(id: string, rest: Partial<NewText> = {}): NewText {
@@ -43,9 +30,10 @@ export function textOf(id: string, rest: Partial<NewText> = {}): NewText {
 		consentLanguage: null,
 		notBefore: null,
 		notAfter: null,
+		purpose: "notice",
 		priority: 0,
+		given: {},
 		createdAt: noon,
-		progress,
 		...rest,
 	};
 }

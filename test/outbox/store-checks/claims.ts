@@ -171,7 +171,7 @@ export const claimChecks: Check[] = [
 		},
 	},
 	{
-		title: "claim takes higher priorities first, then agencies in turn, and few of each",
+		title: "claim takes replies first, then agencies in turn, and few of each",
 		async run(given) {
 			const of = (agency: number, at: number, rest: object = {}) =>
 				textOf(`${agency}-${at}`, { agencyId: `agy_${agency}`, to: numberAt(100 * agency + at), ...rest });
@@ -179,8 +179,8 @@ export const claimChecks: Check[] = [
 				...Array.from({ length: 30 }, (_, at) => of(1, at)),
 				of(2, 0, { createdAt: noon - 1 }),
 				of(3, 0),
-				of(3, 1, { priority: 10_000_000 }),
-				of(3, 2, { priority: -10_000_000 }),
+				of(3, 1, { purpose: "reply", priority: -1 }),
+				of(3, 2, { purpose: "marketing", priority: 1 }),
 			);
 			const first = await claim(store, { limit: 1, each: 2 });
 			equal("the first queue", numbers(first), [of(3, 1).to]);

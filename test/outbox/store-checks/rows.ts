@@ -1,6 +1,6 @@
 // Texts are stored as they were given, changed by one writer at a time, and erased or deleted when asked.
 import type { TextError } from "messaging-conversations/outbox";
-import type { OutboxText } from "../port.ts";
+import { newProgress, type OutboxText } from "../port.ts";
 import { equal, like } from "./assert.ts";
 import { attempted, type Check, change, idsOf, noon, otherAgency, recipient, rowOf, stored, textOf } from "./check.ts";
 
@@ -24,14 +24,16 @@ export const rowChecks: Check[] = [
 				consentLanguage: "nl",
 				notBefore: noon - 1,
 				notAfter: noon + 1,
+				purpose: "marketing",
 				priority: -3,
+				given: { onHeld: "wait", whenClosed: "ask", supersedes: "b", meta: { $1: "?" } },
 			});
 			const store = await given();
 			const row = await store.insert(text, undefined);
 			equal("the type of seq", typeof row.seq, "number");
 			const fresh = { state: "waiting", reason: null, since: noon, nextAt: noon, readyAt: noon - 1, version: 0 };
 			const empty = { messageId: null, queueId: null, unacknowledged: null };
-			equal("insert", row, { ...text, ...fresh, ...empty, seq: row.seq });
+			equal("insert", row, { ...text, ...fresh, ...empty, progress: newProgress, seq: row.seq });
 			equal('find("a")', await store.find("a"), row);
 			equal("find of an unknown id", await store.find("b"), undefined);
 		},
@@ -93,7 +95,15 @@ export const rowChecks: Check[] = [
 				messageId: "SM1",
 				queueId: "q1",
 				unacknowledged: 1,
-				progress: { ...row.progress, attempts: 3, error },
+				progress: {
+					...row.progress,
+					attempts: 3,
+					failures: 2,
+					restored: { from: noon - 1, to: noon },
+					cancelRequested: true,
+					superseded: true,
+					error,
+				},
 			};
 			const expected = await change(store, "a", changes);
 			equal("save of an older row", await store.save({ ...row, state: "refused" }), false);
