@@ -10,14 +10,18 @@ import type { Pause } from "./pause.ts";
 /** Which calls show that a fact has passed. */
 export type Call = "read" | "send" | "key" | "gateway" | "settings" | "text" | "suspension";
 
+/** Whom a call concerns. */
+export interface Concerned {
+	agencyId: string;
+	/** A contact, or a text; absent for the whole agency. */
+	who?: string | undefined;
+}
+
 /** What keeps texts waiting. */
-export interface Fact {
+export interface Fact extends Concerned {
 	/** Which fact it is, without a number or a text. */
 	name: string;
 	call: Call;
-	/** Who meets it, in the words of {@link keyOf}. */
-	key: string;
-	agencyId: string;
 	/** What is told of it, if nobody else meets it. */
 	pause: Pause;
 	/** A call of anybody that succeeds shows that it has passed. Otherwise everybody who met it has to succeed. */
@@ -32,14 +36,11 @@ export interface Fact {
 	againMs?: number;
 }
 
-/** Names whom a call concerns; without `to` the whole agency. */
-export const keyOf = (call: Call, agencyId: string, to = ""): string => `${call} ${agencyId} ${to}`;
-
 export interface Alerts {
 	/** Notes that a call met a fact. It is told at once, unless the agencies that meet it are counted. */
 	met: (fact: Fact) => Promise<void>;
-	/** Notes what has succeeded, and of whom. */
-	passed: (calls: readonly Call[], keys: readonly string[]) => Promise<void>;
+	/** Notes what has succeeded, of somebody and of their agency. */
+	passed: (calls: readonly Call[], whose: Concerned) => Promise<void>;
 	/** Ends all facts of a kind but those. */
 	ended: (call: Call, but?: ReadonlySet<string>) => Promise<void>;
 	/** Ends a fact that the store knew when it was last asked. One that began since is not over. */
@@ -55,6 +56,8 @@ export interface Alerts {
 interface Known extends Fact {
 	/** The agencies of those who meet it, and when each last did. Those of other processes are not known. */
 	meeting: Map<string, { agencyId: string; at: number }>;
+	/** Only another process has met it. */
+	isTheirs: boolean;
 	/** When it was last met, or will be tried next. */
 	lastAt: number;
 	/** It has passed if it was not met for so long. Twice as long each time that it comes back. */
@@ -79,6 +82,11 @@ const growth = 10;
 const longestCountMs = 5_000;
 /** Who meets a fact in another process is not known. */
 const othersQuietMs = 15 * minuteMs;
+
+const keyOf = (call: Call, { agencyId, who = "" }: Concerned): string => `${call} ${agencyId} ${who}`;
+
+/** A fact of which nothing is known yet. */
+const unmet = { isTheirs: false, isBack: false, isNew: false, nextAt: Number.NEGATIVE_INFINITY, told: 0 };
 
 export function createAlerts(
 	report: (pause: Pause) => void,
@@ -149,33 +157,26 @@ export function createAlerts(
 
 	return {
 		async met(fact) {
+			const { name, call, agencyId } = fact;
 			const at = now();
-			const before = facts.get(fact.name);
+			const key = keyOf(call, fact);
+			const before = facts.get(name);
 			// Whether it has passed in another process is not known before a call succeeds here.
-			const isTheirs = before?.key === "" || before?.meeting.has(fact.key);
-			const isBack = before === undefined || (!isTheirs && isQuiet(before));
-			const quietMs = before?.quietMs ?? passedQuietMs.get(fact.name) ?? minuteMs / 2;
-			const known: Known = isBack
-				? {
-						...fact,
-						meeting: new Map(),
-						quietMs: Math.min(hourMs, 2 * quietMs),
-						isBack: before !== undefined,
-						nextAt: Number.NEGATIVE_INFINITY,
-						isNew: false,
-						told: 0,
-						lastAt: at,
-					}
-				: { ...before, ...fact, pause: before.isNew ? before.pause : fact.pause };
+			const goesOn = before && (before.isTheirs || before.meeting.has(key) || !isQuiet(before));
+			const quietMs = Math.min(hourMs, 2 * (before?.quietMs ?? passedQuietMs.get(name) ?? minuteMs / 2));
+			const known: Known = goesOn
+				? { ...before, ...fact, pause: before.isNew ? before.pause : fact.pause, isTheirs: false }
+				: { ...unmet, ...fact, meeting: new Map(), quietMs, isBack: before !== undefined, lastAt: at };
 			known.lastAt = Math.max(known.lastAt, at);
-			known.meeting.set(fact.key, { agencyId: fact.agencyId, at });
-			facts.set(fact.name, known);
+			known.meeting.set(key, { agencyId, at });
+			facts.set(name, known);
 			if (fact.isUnclear) return;
 			known.isNew = true;
 			if (!fact.counts) return tellOf(known);
 			newSince ??= performance.now();
 		},
-		async passed(calls, keys) {
+		async passed(calls, { agencyId, who }) {
+			const keys = calls.flatMap((call) => [keyOf(call, { agencyId, who }), keyOf(call, { agencyId })]);
 			for (const fact of facts.values()) {
 				const isMeant = calls.includes(fact.call);
 				if (isMeant && fact.isShared) fact.meeting.clear();
@@ -197,18 +198,15 @@ export function createAlerts(
 				if (known) known.lastAt = Math.max(known.lastAt, until);
 				else if (alertName(name) === agencyId)
 					facts.set(name, {
+						...unmet,
 						name,
 						call: reason as Call,
-						key: "",
 						agencyId: "",
 						pause: { reason: cause as Pause["reason"], retryAt: new Date(until) },
 						meeting: new Map(),
+						isTheirs: true,
 						lastAt: until,
 						quietMs: othersQuietMs,
-						isBack: false,
-						isNew: false,
-						nextAt: Number.NEGATIVE_INFINITY,
-						told: 0,
 					});
 			}
 		},

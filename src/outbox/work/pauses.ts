@@ -2,7 +2,7 @@ import type { PartnerError } from "messaging-conversations";
 import { allSends, type OutboxStore, type StoredPause } from "../store.ts";
 import type { Recipient } from "../text.ts";
 import { type Access, isExplained } from "./access.ts";
-import { type Alerts, keyOf } from "./alerts.ts";
+import type { Alerts } from "./alerts.ts";
 import type { Pause, PauseReason } from "./pause.ts";
 
 /** The pauses of now. What concerns an agency or everybody is in the store, so that all workers obey it, even after a restart. */
@@ -84,7 +84,7 @@ export function createPauses(
 	/** When a read or a send last succeeded. */
 	let passedAt = Number.NEGATIVE_INFINITY;
 	/** Calls that failed together make one pause. */
-	const pause = (scope: Scope, longestMs = longestPauseMs): void => {
+	const extend = (scope: Scope, longestMs = longestPauseMs): void => {
 		if (scope.until <= now()) scope.until = now() + Math.min(longestMs, 500 * 2 ** scope.times++);
 	};
 	const keep = async (name: string, scope: Scope, cause: PauseReason): Promise<void> => {
@@ -103,13 +103,12 @@ export function createPauses(
 		const refused = await access.refused(operation, agencyId);
 		const whose = refused === "everybody" ? "" : refused === "sends" ? allSends : agencyId;
 		const scope = scopeOf(nameOf(operation, whose));
-		pause(scope);
+		extend(scope);
 		if (isExplained(refused)) scope.until = Math.max(now() + 1, access.askedAgainAt());
 		const concerned = whose === agencyId && agencyId !== "" ? { agencyId } : {};
 		await alerts.met({
 			name: `forbidden ${isExplained(refused) ? whose || "everybody" : "unexplained"}`,
 			call: operation,
-			key: keyOf(operation, agencyId),
 			agencyId,
 			pause: { reason: "forbidden", ...(error && { error }), ...concerned, retryAt: new Date(scope.until) },
 			counts: isExplained(refused) ? undefined : "agencies",
@@ -134,7 +133,7 @@ export function createPauses(
 			const scope = scopeOf(name);
 			let until = at + Math.min(error.retryAfterMs ?? 0, hourMs);
 			if (extent !== "text") {
-				pause(scope, now() - passedAt < partialMs ? longestPartialMs : longestPauseMs);
+				extend(scope, now() - passedAt < partialMs ? longestPartialMs : longestPauseMs);
 				until = scope.until = Math.max(until, scope.until);
 				waitMs = Math.min(longestPauseMs, waitMs);
 			}
@@ -146,8 +145,8 @@ export function createPauses(
 			await alerts.met({
 				name: isAll ? reason : `${reason} ${error._tag}`,
 				call,
-				key: keyOf(call, agencyId, to),
 				agencyId,
+				who: to,
 				pause: { reason, error, ...whose, retryAt: new Date(isAll ? until : retryAt) },
 				isShared: isAll,
 				isUnclear,
@@ -159,28 +158,20 @@ export function createPauses(
 		async holdAll(reason, error) {
 			const name = nameOf("gateway");
 			const scope = scopeOf(name);
-			pause(scope, longestGatewayPauseMs);
+			extend(scope, longestGatewayPauseMs);
 			scope.until = Math.max(scope.until, now() + Math.min(error.retryAfterMs ?? 0, hourMs));
-			const alert = { reason, error, retryAt: new Date(scope.until) };
-			await alerts.met({
-				name: reason,
-				call: "gateway",
-				key: keyOf("gateway", ""),
-				agencyId: "",
-				pause: alert,
-				isShared: true,
-			});
+			const pause = { reason, error, retryAt: new Date(scope.until) };
+			await alerts.met({ name: reason, call: "gateway", agencyId: "", pause, isShared: true });
 			await keep(name, scope, reason);
 			return scope.until;
 		},
 		async holdConsent(agencyId) {
 			const reason = "consent_unavailable";
 			const scope = scopeOf(nameOf("settings", agencyId));
-			pause(scope);
+			extend(scope);
 			await alerts.met({
 				name: `${reason} ${agencyId}`,
 				call: "settings",
-				key: keyOf("settings", agencyId),
 				agencyId,
 				pause: { reason, agencyId, retryAt: new Date(scope.until) },
 				isCertain: true,
@@ -193,8 +184,8 @@ export function createPauses(
 			await alerts.met({
 				name: `${reason} ${isHook ? error?.field : agencyId}`,
 				call: "text",
-				key: keyOf("text", "", id),
-				agencyId,
+				agencyId: "",
+				who: id,
 				pause: Object.assign(pause, { id }),
 				// A hook may fail for one contact alone. So that this hides no failure for all, it is told again for more texts.
 				counts: isHook ? "texts" : undefined,
@@ -202,14 +193,13 @@ export function createPauses(
 			});
 		},
 		outage: (databaseError, retryAt) => tell({ reason: "database", databaseError, retryAt: new Date(retryAt) }),
-		cleared: (id) => alerts.passed(["text"], [keyOf("text", "", id)]),
+		cleared: (id) => alerts.passed(["text"], { agencyId: "", who: id }),
 		async passed({ agencyId, to }, operation) {
 			const calls: Operation[] = [operation];
 			if (operation !== "settings") passedAt = now();
 			if (operation !== "settings") calls.push("key");
 			if (operation === "send") calls.push("gateway");
-			const keys = calls.flatMap((call) => [keyOf(call, agencyId, to), keyOf(call, agencyId)]);
-			await alerts.passed(calls, keys);
+			await alerts.passed(calls, { agencyId, who: to });
 			const names = [nameOf(operation), nameOf(operation, agencyId), ...calls.slice(1).map((call) => nameOf(call))];
 			for (const name of names) {
 				const scope = scopes.get(name);

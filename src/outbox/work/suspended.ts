@@ -8,7 +8,7 @@ import { lastMoment } from "../requests.ts";
 import { allSends, bandOf, type NextDue, type OutboxStore, type StoredSuspension } from "../store.ts";
 import { suspensionOf } from "../suspension.ts";
 import type { Recipient } from "../text.ts";
-import { type Alerts, keyOf } from "./alerts.ts";
+import type { Alerts } from "./alerts.ts";
 
 /** Texts expire meanwhile, so that a suspension must not be forgotten. */
 const repeatMs = 15 * 60_000;
@@ -28,7 +28,6 @@ export function createSuspensionReports(
 			await alerts.met({
 				name: nameOf(each),
 				call: "suspension",
-				key: keyOf("suspension", agencyId),
 				agencyId,
 				pause: { reason: "suspended", ...(agencyId !== "" && { agencyId }), suspension, retryAt },
 				isCertain: true,
