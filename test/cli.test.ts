@@ -207,7 +207,7 @@ test("errors are explained: a port in use, a bad --now, an unknown scenario, pol
 		[["--now", "tomorrow"], /^--now must be an instant: an ISO 8601 string with a zone/],
 		[["--now", "+275760-09-13T00:00:00Z"], /^--now must be an instant from the year 1000 to/],
 		[["--scenario", "quiet"], /^--scenario must be one of fresh, busy/],
-		[["--policy", "openSendWhileHold=keep"], /^--policy takes .* does not take: openSendWhileHold/],
+		[["--policy", "openSendWhileHold=keep"], /^--policy takes .*\. Did you mean openSendWhileHeld\?/],
 		[["--policy", "retryAfterDrop=bar"], /^--policy retryAfterDrop must be "resend" or "replay"/],
 		[["--policy", "operationIdTtlHours=x"], /^--policy operationIdTtlHours must be a number of hours/],
 		[["--policy", "keep"], /^--policy must be name=value/],

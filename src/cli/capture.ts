@@ -3,7 +3,15 @@ import { type AgencyClient, isPartnerError, type Message } from "messaging-conve
 import type { BugFile } from "../sandbox/index.ts";
 import { isWanted } from "./ask.ts";
 import { bugOf, type Captured } from "./capture/bug.ts";
-import { clientOf, connectionHelp, connectionOptions, readConnection, remedy } from "./connection.ts";
+import {
+	type Connection,
+	clientOf,
+	connectionHelp,
+	connectionOptions,
+	readConnection,
+	remedy,
+	startSandbox,
+} from "./connection.ts";
 import { counted } from "./doctor/check.ts";
 import type { Host } from "./host.ts";
 import { lookOf, mostColumns, wrapped } from "./look.ts";
@@ -22,6 +30,11 @@ const options = {
 	},
 	yes: { type: "boolean", default: false, help: "Writes the file without a question." },
 	...connectionOptions,
+	sandbox: {
+		type: "boolean",
+		default: false,
+		help: "Captures from a sandbox of its own, to see the command work without a key.",
+	},
 } as const satisfies Options;
 
 const usage = {
@@ -30,6 +43,7 @@ const usage = {
 Numbers, names, texts, ids and addresses of files are generated. It shows what it will write, and asks first.`,
 	options,
 	notes: connectionHelp,
+	end: { example: "capture --sandbox --yes", page: "recipes/never-got-it" },
 };
 
 export const captureCommand = {
@@ -42,11 +56,33 @@ export const captureCommand = {
 async function run(args: string[], host: Host): Promise<number> {
 	const values = readOptions(usage, args, host);
 	if (!values) return 0;
-	const { agency: agencyId, contact, out, yes } = values;
-	if (!agencyId) throw new UsageError("capture needs --agency. The command doctor lists those of the key.");
+	const { agency, contact, sandbox, env, out, yes } = values;
+	if (sandbox) {
+		const local = await startSandbox();
+		const { id, contacts } = local.sandbox.agency();
+		const [only] = contacts();
+		const wanted = { agencyId: agency ?? id, contact: contact ?? only?.phoneNumber ?? "", out, yes };
+		try {
+			return await capture(local.connection, wanted, host);
+		} finally {
+			await local.close();
+		}
+	}
+	if (!agency) throw new UsageError("capture needs --agency. The command doctor lists those of the key.");
 	if (!contact) throw new UsageError("capture needs --contact, a phone number in E.164.");
+	return capture(readConnection(env, host), { agencyId: agency, contact, out, yes }, host);
+}
+
+interface Wanted {
+	readonly agencyId: string;
+	readonly contact: string;
+	readonly out: string;
+	readonly yes: boolean;
+}
+
+async function capture(connection: Connection, { agencyId, contact, out, yes }: Wanted, host: Host): Promise<number> {
 	const appInfo = { name: "capture" };
-	const client = clientOf(readConnection(values.env, host), { fetch: host.fetch, appInfo });
+	const client = clientOf(connection, { fetch: host.fetch, appInfo });
 	const captured = await read(client.agency(agencyId), contact);
 	const bug = bugOf(captured);
 	const columns = Math.min(lookOf(host).columns(), mostColumns);

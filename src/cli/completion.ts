@@ -1,9 +1,22 @@
+import { version } from "../../package.json";
 import type { Host } from "./host.ts";
 import { lookOf, mostColumns, wrapped } from "./look.ts";
-import { commonOptions, type Option, type Options, refuseOther, table, UsageError } from "./options.ts";
+import {
+	commonOptions,
+	commonWords,
+	endOf,
+	isHelp,
+	isVersion,
+	type Option,
+	type Options,
+	refuseOption,
+	refuseOther,
+	table,
+	UsageError,
+} from "./options.ts";
 
 /** A command as its completion needs it. */
-interface Completed {
+export interface Completed {
 	readonly summary: string;
 	readonly options: Options;
 	/** What it does, each with options of its own. The name of one follows the command. */
@@ -87,7 +100,8 @@ function helpFor(columns: number): string {
 ${wrapped(about, columns).join("\n")}
 
 ${table(rows, columns).join("\n")}
-`;
+
+${endOf({ example: "completion bash", page: "sandbox-server" }, columns)}`;
 }
 
 const summary = "Prints the completion script of a shell.";
@@ -105,11 +119,23 @@ export function completionOf(others: ReadonlyMap<string, Completed>) {
 				for (const line of linesFor(commands, words[0] === "--" ? words.slice(1) : words)) print(line);
 				return 0;
 			}
+			const given = shell === undefined ? [] : [shell, ...words];
+			if (given.some(isHelp)) {
+				print(helpFor(Math.min(lookOf(host).columns(), mostColumns)));
+				return 0;
+			}
+			if (given.some(isVersion)) {
+				print(version);
+				return 0;
+			}
 			if (shell === undefined) throw new UsageError(`completion needs the name of a shell: ${shells.join(", ")}.`);
+			if (shell.startsWith("-")) refuseOption(shell, commonOptions);
 			if (otherShells.has(shell))
 				throw new UsageError(`There is no completion for ${shell}. There is one for ${shells.join(", ")}.`);
-			if (shell !== "--help" && shell !== "-h") refuseOther("The shell", shell, shells);
-			print(scripts[shell] ?? helpFor(Math.min(lookOf(host).columns(), mostColumns)));
+			refuseOther("The shell", shell, shells);
+			const option = words.find((word) => word.startsWith("-"));
+			if (option !== undefined) refuseOption(option, commonOptions);
+			print(scripts[shell] ?? "");
 			return 0;
 		},
 	};
@@ -142,8 +168,18 @@ function joined(given: readonly string[]): string[] {
 function candidates(commands: ReadonlyMap<string, Completed>, words: readonly string[]): Candidate[] | "files" {
 	const [name = "", ...args] = words;
 	const current = args.at(-1);
+	const named = [...commands].map(([word, { summary }]) => ({ word, help: summary }));
 	if (current === undefined)
-		return [...[...commands].map(([word, { summary }]) => ({ word, help: summary })), ...optionsIn(commonOptions, [])];
+		return [
+			...named,
+			...commonWords.map((word) => ({ word, help: `The same as --${word}.` })),
+			...optionsIn(commonOptions, []),
+		];
+	if (name === "help") {
+		if (args.length === 1) return named;
+		const { actions = [] } = commands.get(args[0] ?? "") ?? {};
+		return args.length === 2 ? [...actions].map(([word, { summary }]) => ({ word, help: summary })) : [];
+	}
 	if (name === "completion") return shells.map((word) => ({ word, help: `The script of ${word}.` }));
 	const command = commands.get(name);
 	if (!command) return [];

@@ -27,6 +27,7 @@ It only reads. What it prints holds no key, no phone number and no name of a per
 	notes: `${connectionHelp}
 
 Exit status: 0 all is well, 1 it works and some checks need attention, 2 it cannot work.`,
+	end: { example: "doctor --sandbox", page: "doctor" },
 };
 
 export const doctorCommand = {

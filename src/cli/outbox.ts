@@ -10,7 +10,18 @@ import { counted } from "./doctor/check.ts";
 import { createReport, statusOf as statusOfChecks } from "./doctor/report.ts";
 import type { Host } from "./host.ts";
 import { lookOf, mostColumns, wrapped } from "./look.ts";
-import { helpOfActions, type Options, readOptions, refuseUnknownAction, UsageError } from "./options.ts";
+import {
+	commonOptions,
+	type End,
+	helpOfActions,
+	isHelp,
+	isVersion,
+	type Options,
+	readOptions,
+	refuseOption,
+	refuseUnknownAction,
+	UsageError,
+} from "./options.ts";
 import { openStore, safely } from "./outbox/database.ts";
 import { checksOf, explainedLines, listedLines, withoutContent } from "./outbox/show.ts";
 import { jsonLine, printable } from "./text.ts";
@@ -96,6 +107,8 @@ const notes = `The address of the database is best kept in DATABASE_URL, in the 
 Exit status: 0 done, or all is well; 1 something needs attention, or nothing was changed; 2 the command cannot run, or
 texts cannot be sent.`;
 
+const endOf = (example: string): End => ({ example, page: "outbox-command" });
+
 /** What an action works with. */
 interface Desk {
 	readonly operator: Operator;
@@ -120,6 +133,9 @@ interface Action {
 /** The most texts that are listed or counted at once. */
 const mostListed = 1_000;
 
+const noText = "There is no text with this id. Are the database and --prefix the right ones?";
+const working = "A worker is running, or was within the last minute. Stop all of them first. Nothing was changed.";
+
 const text = { value: "<id>", help: "The id of the text, as it was given to enqueue.", noun: "id" } as const;
 
 const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
@@ -129,7 +145,11 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 			summary: "Shows workers, what is due, pauses, suspensions, and what needs somebody.",
 			options: health,
 			async run(args, host) {
-				const values = readOptions({ command: "outbox health", about, options: health, notes }, args, host);
+				const values = readOptions(
+					{ command: "outbox health", about, options: health, notes, end: endOf("outbox health") },
+					args,
+					host,
+				);
 				return values ? withDesk(values, host, showHealth) : 0;
 			},
 		},
@@ -140,7 +160,11 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 			summary: "Lists unknown texts, or unfinished ones.",
 			options: list,
 			async run(args, host) {
-				const values = readOptions({ command: "outbox list", about, options: list, notes }, args, host);
+				const values = readOptions(
+					{ command: "outbox list", about, options: list, notes, end: endOf("outbox list --state waiting") },
+					args,
+					host,
+				);
 				if (!values) return 0;
 				const limit = /^\d{1,4}$/.test(values.limit) ? Number(values.limit) : 0;
 				if (limit < 1 || limit > mostListed) throw new UsageError("--limit must be a number from 1 to 1000.");
@@ -169,7 +193,14 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 			options: explain,
 			async run(args, host) {
 				const values = readOptions(
-					{ command: "outbox explain", about, options: explain, file: text, notes },
+					{
+						command: "outbox explain",
+						about,
+						options: explain,
+						file: text,
+						notes,
+						end: endOf("outbox explain visit-17"),
+					},
 					args,
 					host,
 				);
@@ -185,7 +216,17 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 			summary: "Stops the sends of an agency, or all of them, until resume.",
 			options: suspend,
 			async run(args, host) {
-				const values = readOptions({ command: "outbox suspend", about, options: suspend, notes }, args, host);
+				const values = readOptions(
+					{
+						command: "outbox suspend",
+						about,
+						options: suspend,
+						notes,
+						end: endOf("outbox suspend --reason Maintenance"),
+					},
+					args,
+					host,
+				);
 				if (!values) return 0;
 				const reason = needed(values.reason, "outbox suspend needs --reason");
 				const { agency: agencyId } = values;
@@ -214,7 +255,11 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 			summary: "Ends a suspension. Pauses end by themselves.",
 			options: resume,
 			async run(args, host) {
-				const values = readOptions({ command: "outbox resume", about, options: resume, notes }, args, host);
+				const values = readOptions(
+					{ command: "outbox resume", about, options: resume, notes, end: endOf("outbox resume") },
+					args,
+					host,
+				);
 				if (!values) return 0;
 				const { agency: agencyId } = values;
 				return withDesk(values, host, async ({ operator, say, tell, safely }) => {
@@ -240,7 +285,14 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 			options: resolve,
 			async run(args, host) {
 				const values = readOptions(
-					{ command: "outbox resolve", about, options: resolve, file: text, notes },
+					{
+						command: "outbox resolve",
+						about,
+						options: resolve,
+						file: text,
+						notes,
+						end: endOf("outbox resolve visit-17 --as sent"),
+					},
 					args,
 					host,
 				);
@@ -251,12 +303,9 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 				return withDesk(values, host, async ({ operator, say, tell, safely }) => {
 					const status = await safely(operator.status(id));
 					if (status?.state !== "unknown") {
-						say(
-							status
-								? `The text is ${status.state}, and not unknown. Nothing was changed.`
-								: "There is no text with this id. Are the database and --prefix the right ones?",
-						);
-						tell({ resolved: false, state: status?.state ?? null });
+						const message = status ? `The text is ${status.state}, and not unknown. Nothing was changed.` : noText;
+						say(message);
+						tell({ resolved: false, state: status?.state ?? null, message });
 						return 1;
 					}
 					say(
@@ -279,14 +328,24 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 			summary: "Declares that the database was restored from a backup, before the workers start.",
 			options: restored,
 			async run(args, host) {
-				const values = readOptions({ command: "outbox restored", about, options: restored, notes }, args, host);
+				const values = readOptions(
+					{
+						command: "outbox restored",
+						about,
+						options: restored,
+						notes,
+						end: endOf("outbox restored --backup-at 2026-01-05T03:00:00Z"),
+					},
+					args,
+					host,
+				);
 				if (!values) return 0;
 				const backupAt = needed(values["backup-at"], "outbox restored needs --backup-at");
 				return withDesk(values, host, async ({ operator, say, tell, safely }) => {
 					const { workers } = await safely(operator.health());
 					if (workers.some(({ isAlive, runsOnce }) => isAlive && !runsOnce)) {
-						say("A worker is running, or was within the last minute. Stop all of them first. Nothing was changed.");
-						tell({ restored: null });
+						say(working);
+						tell({ restored: null, message: working });
 						return 1;
 					}
 					say("Each unfinished text is looked for in its conversation before it goes out.");
@@ -309,11 +368,18 @@ export const outboxCommand = {
 	options: {},
 	actions,
 	async run([name, ...args]: string[], host: Host): Promise<number> {
-		if (name === undefined || name === "--help" || name === "-h") {
+		if (name === undefined || isHelp(name)) {
+			const [action, ...more] = args.filter((word) => !isHelp(word));
+			if (name !== undefined && action !== undefined) return outboxCommand.run([action, ...more, "--help"], host);
 			const columns = Math.min(lookOf(host).columns(), mostColumns);
-			host.print(helpOfActions({ command: "outbox", about, actions, notes }, columns));
+			host.print(helpOfActions({ command: "outbox", about, actions, notes, end: endOf("outbox health") }, columns));
 			return name === undefined ? 2 : 0;
 		}
+		if (isVersion(name)) {
+			host.print(version);
+			return 0;
+		}
+		if (name.startsWith("-")) refuseOption(name, commonOptions, " The options of an action follow its name.");
 		const action = actions.get(name);
 		if (!action) refuseUnknownAction("outbox", name, [...actions.keys()]);
 		return action.run(args, host);
@@ -405,8 +471,8 @@ async function showText(desk: Desk, id: string, isShown: boolean): Promise<numbe
 	const found = await safely(operator.explain(id));
 	const row = found && (await safely(store.find(id)));
 	if (!found || !row) {
-		say("There is no text with this id. Are the database and --prefix the right ones?");
-		tell({ status: null, steps: [] });
+		say(noText);
+		tell({ status: null, steps: [], message: noText });
 		return 1;
 	}
 	const body = isShown ? row.body : undefined;

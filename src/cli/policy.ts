@@ -23,6 +23,11 @@ export const policyPairs: readonly string[] = Object.entries(words).flatMap(([na
 	values.length === 0 ? [`${name}=`] : values.map((value) => `${name}=${value}`),
 );
 
+/** Each policy with the values that it takes, the default first. */
+export const policyHelp = `${Object.entries(words)
+	.map(([name, values]) => `${name}=${values.length === 0 ? "<hours>" : values.join("|")}`)
+	.join(", ")}.`;
+
 /** `name=value` of each policy; a value is JSON or a word. `createSandbox` checks a number. */
 export function policyFrom(given: readonly string[]): Partial<Policy> {
 	return Object.fromEntries(given.map(pairFrom));
@@ -32,8 +37,8 @@ function pairFrom(pair: string): [name: string, value: unknown] {
 	const [, name = "", value = ""] = /^(\w+)=(.+)$/.exec(pair) ?? [];
 	if (name === "") throw new UsageError("--policy must be name=value, such as --policy openSendWhileHeld=keep.");
 	const known = Object.entries(words).find(([each]) => each === name)?.[1];
-	if (!known)
-		throw new UsageError(`--policy takes ${names.join(", ")}; it does not take: ${name}.${didYouMean(name, names)}`);
+	// The name is not quoted, because it may be a key.
+	if (!known) throw new UsageError(`--policy takes ${names.join(", ")}.${didYouMean(name, names)}`);
 	if (known.length > 0 && !known.includes(value)) {
 		const choices = known.map((each) => JSON.stringify(each)).join(" or ");
 		throw new UsageError(`--policy ${name} must be ${choices}.${didYouMean(value, known)}`);

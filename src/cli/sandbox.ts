@@ -10,7 +10,7 @@ import type { Host } from "./host.ts";
 import { printEvents } from "./lines.ts";
 import { lookOf } from "./look.ts";
 import { type Options, readOptions, UsageError } from "./options.ts";
-import { policyFrom, policyPairs } from "./policy.ts";
+import { policyFrom, policyHelp, policyPairs } from "./policy.ts";
 import { openState, type State } from "./state.ts";
 import { jsonLine, readTextFile } from "./text.ts";
 
@@ -56,9 +56,13 @@ const options = {
 		multiple: true,
 		value: "<name=value>",
 		examples: policyPairs,
-		help: "Another interpretation where the specification is silent; give it once for each.",
+		help: `Another interpretation where the specification is silent; give it once for each. ${policyHelp}`,
 	},
-	variation: { type: "string", value: "<value>", help: "Varies what a caller must not rely on." },
+	variation: {
+		type: "string",
+		value: "<seed>",
+		help: "Varies what a caller must not rely on, such as the order of fields. Any number or word; the same one varies it in the same way.",
+	},
 	token: {
 		type: "string",
 		value: "<token>",
@@ -102,6 +106,7 @@ const usage = {
 	about: "Runs the whole service on this machine, on 127.0.0.1 only: no message reaches anybody.",
 	options,
 	file: { value: "<bug.json>", help: "Opens a bug file read-only, at the place that it names." },
+	end: { example: "sandbox --scenario busy --port 0", page: "sandbox-server" },
 };
 
 type Flags = NonNullable<ReturnType<typeof readOptions<typeof options>>>;

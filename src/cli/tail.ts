@@ -10,7 +10,7 @@ import {
 	startSandbox,
 } from "./connection.ts";
 import type { Host } from "./host.ts";
-import { lookOf, wrapped } from "./look.ts";
+import { lookOf } from "./look.ts";
 import { type Options, readOptions, UsageError } from "./options.ts";
 import { eventsOf, linesOf, type TailEvent } from "./tail/event.ts";
 import { createFollower } from "./tail/follow.ts";
@@ -47,6 +47,7 @@ const usage = {
 Numbers are masked and texts are hidden, unless --show is given.`,
 	options,
 	notes: connectionHelp,
+	end: { example: "tail --sandbox --show", page: "tail" },
 };
 
 const notReached = "The key does not reach the agency of --agency. The command doctor lists those that it reaches.";
@@ -66,7 +67,10 @@ async function run(args: string[], host: Host): Promise<number> {
 	try {
 		const connection = local?.connection ?? readConnection(values.env, host);
 		const { agency: agencyId, show, json } = values;
-		return (await follow({ connection, agencyId, everyMs, show, json, stop, host })) ? 0 : 1;
+		const ended = await follow({ connection, agencyId, everyMs, show, json, stop, host });
+		// People have read it at once.
+		if (json && ended.length > 0) throw new Error(ended.join(" "));
+		return ended.length === 0 ? 0 : 1;
 	} finally {
 		stopping.abort();
 		await local?.close();
@@ -83,21 +87,18 @@ interface Follow {
 	readonly host: Host;
 }
 
-/** Follows the agencies until the signal; false when one of them could not be followed on. */
-async function follow({ connection, agencyId, everyMs, show, json, stop, host }: Follow): Promise<boolean> {
+/** Follows the agencies until the signal. Resolves with why some could not be followed on. */
+async function follow({ connection, agencyId, everyMs, show, json, stop, host }: Follow): Promise<string[]> {
 	const agencies = await agenciesOf({ connection, agencyId, stop, host });
-	if (stop.aborted) return true;
+	if (stop.aborted) return [];
 	const dateLine = createDateLine(new Date());
 	// In a pipe, each event is one line.
 	const columns = (): number => (host.terminal.isTTY ? lookOf(host).columns() : Number.POSITIVE_INFINITY);
-	const say = (text: string): void => {
-		for (const line of wrapped(text, columns())) host.printError(line);
-	};
 	const print = (event: TailEvent): void => {
 		for (const line of json ? [] : dateLine(event.at)) host.print(line);
 		for (const line of json ? [jsonLine(event)] : linesOf(event, columns())) host.print(line);
 	};
-	const followed = agencies.map((agency) => {
+	const followed = agencies.map(async (agency) => {
 		const seen = new Set<string>();
 		const { run, attempted } = createFollower({
 			everyMs,
@@ -106,12 +107,14 @@ async function follow({ connection, agencyId, everyMs, show, json, stop, host }:
 				for (const event of eventsOf(change, agency, { show, seen })) print(event);
 			},
 			// On stderr, so that a program that reads the events gets nothing else.
-			onProblem: (text) => say(`! ${nameOf(agency)}: ${printable(text)}`),
+			onProblem: (text) => host.printError(`! ${nameOf(agency)}: ${printable(text)}`),
 		});
-		return run(clientOf(connection, { fetch: host.fetch, onAttempt: attempted, appInfo }).agency(agency.id));
+		const client = clientOf(connection, { fetch: host.fetch, onAttempt: attempted, appInfo });
+		const ended = await run(client.agency(agency.id));
+		return ended === undefined ? [] : [`${nameOf(agency)}: ${printable(ended)}`];
 	});
-	say(`Following ${agencies.map(nameOf).join(", ")} from now on. Ctrl-C stops it.`);
-	return (await Promise.all(followed)).every(Boolean);
+	host.printError(`Following ${agencies.map(nameOf).join(", ")} from now on. Ctrl-C stops it.`);
+	return (await Promise.all(followed)).flat();
 }
 
 function nameOf({ id, name }: Agency): string {

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { createSandbox } from "messaging-conversations/sandbox";
-import { afterAll, expect, type TestContext, test } from "vitest";
+import { afterAll, type TestContext, test } from "vitest";
 import { cases, furtherCases } from "./cases.ts";
 import { diagnose } from "./diagnose.ts";
 import { liveKey, startLive } from "./live.ts";
@@ -221,10 +221,38 @@ test.concurrent.each([...cases, ...furtherCases].filter(({ needsProcess }) => ne
 	(each) => diagnose(run, each),
 );
 
+/** The example at the end of a help, as it is written there. */
+const exampleOf = (help: string): string => /\nExample:\n((?: .*\n)+)/.exec(help)?.[1]?.trim() ?? "";
+
+// test/outbox/databases/command.test.ts runs those of the command outbox.
+onUnix.concurrent.for(["", "sandbox", "doctor", "tail", "capture", "completion"])(
+	"the example of each help works as it is written: %s",
+	async (name, { expect, onTestFinished }) => {
+		const { out: help } = await run([...(name === "" ? [] : [name]), "--help"]);
+		const cwd = mkdtempSync(join(folder, "example-"));
+		// The shell runs the example itself. npx would look for the package in a registry.
+		const line = `npx() { shift; exec ${command.join(" ")} "$@"; }\n${exampleOf(help)}`;
+		expect(line).toContain("npx messaging-conversations ");
+		const child = spawn("sh", ["-c", line], { cwd });
+		onTestFinished(() => void child.kill("SIGKILL"));
+		let [out, err] = ["", ""];
+		child.stdout.on("data", (chunk) => (out += chunk));
+		child.stderr.on("data", (chunk) => (err += chunk));
+		const closed = once(child, "close");
+		if (name === "tail") await expect.poll(() => out).toMatch(/← in .*Is the flat still free\?/);
+		if (name === "sandbox" || name === "") await expect.poll(() => out).toContain("No message reaches anybody");
+		if (["tail", "sandbox", ""].includes(name)) child.kill("SIGINT");
+		expect(await closed, err).toEqual([0, null]);
+		if (name === "capture") expect(readdirSync(cwd)).toEqual(["bug.json"]);
+		if (name === "doctor") expect(out).toMatch(/contract +The service publishes/);
+		if (name === "completion") expect(out).toContain("complete -F _messaging_conversations");
+	},
+);
+
 // Node reads --env-file itself, wherever it stands in a command line. So the command's own option has another name.
-test.concurrent.each(["doctor", "tail", "capture --agency agy_1 --contact +447700900101", "sandbox", "outbox health"])(
+test.concurrent.for(["doctor", "tail", "capture --agency agy_1 --contact +447700900101", "sandbox", "outbox health"])(
 	"the command itself says that a file of variables is not there: %s",
-	async (words) => {
+	async (words, { expect }) => {
 		for (const given of [["--env", "no-such-file"], ["--env=no-such-file"]]) {
 			const { code, err } = await run([...words.split(" "), ...given]);
 			expect([code, err]).toEqual([
@@ -235,7 +263,7 @@ test.concurrent.each(["doctor", "tail", "capture --agency agy_1 --contact +44770
 	},
 );
 
-test.concurrent("what a file of variables has for Node changes nothing of the command", async () => {
+test.concurrent("what a file of variables has for Node changes nothing of the command", async ({ expect }) => {
 	const file = join(folder, "for-node.env");
 	writeFileSync(file, "NODE_OPTIONS=--no-such-option\nMESSAGING_BASE_URL=http://127.0.0.1:9/api/v1\n");
 	const { code, out } = await run(["doctor", "--json", "--env", file]);

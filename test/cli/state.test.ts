@@ -132,7 +132,8 @@ test("--scenario, --import and --now are for the first run", async () => {
 		const second = await started(...given);
 		expect(await second.contacts()).toHaveLength(2);
 		expect(await second.now()).toBe(Date.parse("2027-01-01T00:00:00Z"));
-		expect(second.err()).toBe(`Note: ${names} for a new world. --state ${file} continues an earlier one.\n`);
+		const notice = `Note: ${names} for a new world. --state ${file} continues an earlier one.`;
+		expect(JSON.parse(second.err())).toEqual({ notice });
 		await second.end();
 	}
 	// With --now the clock does not move to this machine's time.
@@ -177,7 +178,7 @@ test.each([
 	const { code, out, err } = await run(["sandbox", "--port", "0", "--json", "--state", file]);
 	expect([code, out, err]).toEqual([1, "", expect.stringMatching(words)]);
 	expect(err).toContain(`--state ${file} holds no world that can be read: `);
-	expect(err).toContain("It was left as it is. Move it away to begin anew.\n");
+	expect(err).toContain("It was left as it is. Move it away to begin anew.");
 	expect(err).not.toContain("    at ");
 	expect(readFileSync(file).equals(before)).toBe(true);
 	expect(readdirSync(folder)).toEqual(["world.json"]);

@@ -90,7 +90,7 @@ test("--json prints a line of JSON for a message, for its status and for the sta
 	await eventually(() => expect(events()).toHaveLength(4));
 	expect(events()[3]).toMatchObject({ kind: "state", ...agency, state: { aiEnabled: false, windowOpen: true } });
 	expect(out()).not.toMatch(/Hello|Good morning|447700900101/);
-	expect(err()).toMatch(/^Following Lakeside Homes from now on/);
+	expect(JSON.parse(err())).toEqual({ notice: "Following Lakeside Homes from now on. Ctrl-C stops it." });
 });
 
 test("a service that fails is said once, and so is its end", async () => {

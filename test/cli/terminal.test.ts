@@ -209,7 +209,12 @@ async function completed(...words: string[]): Promise<string[]> {
 
 test("completion knows commands, options that are not given yet, and the values of an option", async () => {
 	const both = ["--version", "--help"];
-	expect(await completed("")).toEqual(["sandbox", "doctor", "tail", "outbox", "capture", "completion", ...both]);
+	const commands = ["sandbox", "doctor", "tail", "outbox", "capture", "completion"];
+	expect(await completed("")).toEqual([...commands, "help", "version", ...both]);
+	expect(await completed("help", "")).toEqual(commands);
+	expect(await completed("help", "do")).toEqual(["doctor"]);
+	expect(await completed("help", "outbox", "re")).toEqual(["resume", "resolve", "restored"]);
+	expect(await completed("help", "doctor", "")).toEqual([]);
 	expect(await completed("d")).toEqual(["doctor"]);
 	expect(await completed("sandpit", "")).toEqual([]);
 	expect(await completed("doctor", "")).toEqual(["--env", "--agency", "--json", "--sandbox", ...both]);
@@ -223,7 +228,7 @@ test("completion knows commands, options that are not given yet, and the values 
 		expect(await completed("sandbox", option, "wor")).toEqual([":files"]);
 	expect(await completed("completion", "")).toEqual(["bash", "zsh", "fish"]);
 	const actions = ["health", "list", "explain", "suspend", "resume", "resolve", "restored"];
-	expect(await completed("outbox", "")).toEqual([...actions, ...both]);
+	expect(await completed("outbox", "")).toEqual([...actions, "help", "version", ...both]);
 	expect(await completed("outbox", "list", "--state", "u")).toEqual(["unknown"]);
 	expect(await completed("outbox", "resolve", "note-1", "--as=n")).toEqual(["--as=not_sent"]);
 	expect(await completed("outbox", "suspend", "--r")).toEqual(["--reason"]);
@@ -276,7 +281,7 @@ test("a warning says who reaches a sandbox that listens on more than loopback", 
 		running.stop();
 		if ((await running.status) !== 0) continue; // this machine has no such address
 		expect(running.err(), listen).toBe(
-			listen === "0.0.0.0" ? "Warning: everybody who reaches 0.0.0.0 reaches this sandbox.\n" : "",
+			listen === "0.0.0.0" ? '{"notice":"Warning: everybody who reaches 0.0.0.0 reaches this sandbox."}\n' : "",
 		);
 	}
 });

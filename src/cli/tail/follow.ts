@@ -13,8 +13,8 @@ export interface FollowOptions {
 
 /** The feed of an agency. */
 export interface Follower {
-	/** Ends with the signal; false when the feed ended by an error that does not pass. */
-	readonly run: (agency: AgencyClient) => Promise<boolean>;
+	/** Ends with the signal, or with the message of an error that does not pass. */
+	readonly run: (agency: AgencyClient) => Promise<string | undefined>;
 	/** Gets each attempt of the agency's client. */
 	readonly attempted: (event: AttemptEvent) => void;
 }
@@ -38,11 +38,11 @@ export function createFollower({ everyMs, signal, onChange, onProblem }: FollowO
 			try {
 				for await (const change of watch(client, { since: "now", statuses: "read", ...pauses, signal, onError: note }))
 					onChange(change);
-				return true;
+				return undefined;
 			} catch (error) {
 				if (!isPartnerError(error)) throw error;
 				onProblem(`${error.message} (ended)`);
-				return false;
+				return error.message;
 			}
 		},
 		// One unreadable conversation does not mean an outage, and reading another one does not end it.

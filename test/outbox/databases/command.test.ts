@@ -154,6 +154,34 @@ test("suspend says how many texts of the agency wait, and doubts an id without a
 	expect(await suspend("agy_0000000000000000")).toContain("0 texts of that agency wait. Is it the right id?");
 });
 
+test.for(["", "health", "list", "explain", "suspend", "resume", "resolve", "restored"])(
+	"the example of the help works as it is written: outbox %s",
+	async (name) => {
+		const { store, ...place } = await openFile();
+		const { outbox, enqueue } = createOffice(store);
+		await enqueue("visit-17");
+		const row = await store.find("visit-17");
+		if (name === "resolve" && row) await store.save({ ...row, state: "unknown", nextAt: null });
+		if (name === "resume") await outbox.suspend({ reason: "Maintenance", by: "Ann" });
+		const help = await run(place, ...(name === "" ? [] : [name]), "--help");
+		const [, example = ""] = /\nExample:\n {2}npx messaging-conversations (.*)\n/.exec(help.out) ?? [];
+		expect(example).toMatch(new RegExp(`^outbox ${name}`));
+		const running = start(example.split(" "), { DATABASE_URL: place.url }, fetch, { columns: 100 }, here);
+		const asks = ["suspend", "resume", "resolve", "restored"].includes(name);
+		if (asks) await expect.poll(running.out).toContain("Press y");
+		running.press("y");
+		const status = await running.status;
+		expect(running.err()).toBe("");
+		// No worker runs, and a text is due.
+		expect(status).toBe(name === "" || name === "health" ? 2 : 0);
+		if (name === "list" || name === "explain") expect(running.out()).toContain("visit-17");
+		if (name === "suspend") expect(await store.suspended()).toMatchObject([{ reason: "Maintenance" }]);
+		if (name === "resume") expect(await store.suspended()).toEqual([]);
+		if (name === "resolve") expect((await outbox.status("visit-17"))?.state).toBe("sent");
+		if (name === "restored") expect((await store.find("visit-17"))?.progress.restored).toBeDefined();
+	},
+);
+
 /** What every database must do. */
 async function operate(place: Place, store: OutboxStore): Promise<void> {
 	const { agency, anna, outbox, enqueue } = createOffice(store);
