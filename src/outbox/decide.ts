@@ -75,7 +75,7 @@ export function isRestored(text: OutboxText): boolean {
 export function afterRestore(text: OutboxText, match: Match | null, rules: Rules, now: number): Change | undefined {
 	// The conversation may be hidden. That of a new contact looks the same.
 	if (match === null) return ended("unknown", "unreadable");
-	if (match.kind === "message") return asMessage(match.message.messageSid, phaseOf(match.message), rules, now);
+	if (match.kind === "message") return asShown(match.message, rules, now);
 	if (match.kind === "held") {
 		const held = asHeld(text, match, rules, now);
 		// Its request is not in the row. What was written before it is no answer.
@@ -156,7 +156,7 @@ function perhapsDeclined(match: Match, lastHeld: LastHeld | undefined, now: numb
 
 /** A request was made, and the conversation has been read since. */
 export function afterRequest(text: OutboxText, match: Match, rules: Rules, now: number): Change {
-	if (match.kind === "message") return asMessage(match.message.messageSid, phaseOf(match.message), rules, now);
+	if (match.kind === "message") return asShown(match.message, rules, now);
 	if (match.kind === "twice") return ended("unknown", "ambiguous");
 	const isHeldBefore = text.queueId !== null;
 	// The queue may show the text as it was before the request.
@@ -185,7 +185,7 @@ function asHeld(text: OutboxText, match: HeldMatch, rules: Rules, now: number): 
 
 /** The service held the text when the conversation was read before. */
 function ifHeld(text: OutboxText, match: Match, rules: Rules, now: number): Change {
-	if (match.kind === "message") return asMessage(match.message.messageSid, phaseOf(match.message), rules, now);
+	if (match.kind === "message") return asShown(match.message, rules, now);
 	// Both were sent, so that it was not declined.
 	if (match.kind === "twice") return { ...ended("unknown", "ambiguous"), progress: { declinedAt: undefined } };
 	if (match.kind !== "held") return ifGone(text, match, rules, now);
@@ -298,6 +298,12 @@ export function afterFollow(text: OutboxText, phase: DeliveryPhase | null, rules
 export function asMessage(messageId: string | null, phase: DeliveryPhase, rules: Rules, now: number): Change {
 	const progress = { reads: 0, failures: 0, error: null };
 	return { state: phase, messageId: storableId(messageId), nextAt: nextFollow(phase, rules, 0, now), progress };
+}
+
+/** The same of a message that was read. */
+function asShown(message: Message, rules: Rules, now: number): Change {
+	const sentAt = timeOf(message.createdAt) || now;
+	return { ...asMessage(message.messageSid, phaseOf(message), rules, now), sentAt };
 }
 
 /** When to check a message next; null when nothing more will be reported, or `followMs` is used up. */

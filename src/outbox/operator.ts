@@ -21,6 +21,7 @@ import type { CheckedOptions } from "./options.ts";
 import type { OwnClock } from "./own-clock.ts";
 import { storedView } from "./policy/contact-view.ts";
 import { minutesFrom, type ZonedHours } from "./policy/quiet-hours.ts";
+import { lastRequestAt } from "./requests.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { OutboxStore } from "./store.ts";
 import { inChunks } from "./stores/connection.ts";
@@ -174,7 +175,8 @@ export function createOperator(
 			const { by } = check(optionsOf.resolve, "options", given, "resolve");
 			await measure();
 			const state = outcome === "sent" ? "sent" : "cancelled";
-			const resolved = (row: OutboxText) => (row.state === "unknown" ? ended(state, "resolved") : undefined);
+			const resolved = (row: OutboxText) =>
+				row.state === "unknown" ? { ...ended(state, "resolved"), sentAt: lastRequestAt(row) ?? row.since } : undefined;
 			return (await change(known, resolved, by)).isChanged;
 		},
 		async restored(given) {

@@ -21,6 +21,13 @@ export interface OutboxStatus {
 	reason: OutboxReason | null;
 	/** When the state began. */
 	since: Date;
+	/**
+	 * When it was sent: the time of its message, or that of the answer if the message was not read by then. If the service held it,
+	 * that is later than the request. Null if it was not sent, as far as is known.
+	 */
+	sentAt: Date | null;
+	/** When it ended, whether it was sent or not; null while it waits, is being sent or is held. What became of it later changes nothing. */
+	endedAt: Date | null;
 	/** The state in a sentence for a person, in English. */
 	description: string;
 	/**
@@ -55,7 +62,8 @@ export interface OutboxStatus {
  * @param arriving a text that it supersedes, and that may still arrive at another number
  */
 export async function statusOf(text: OutboxText, told?: Told, arriving?: OutboxText): Promise<OutboxStatus> {
-	const { id, agencyId, to, purpose, state, reason, since, messageId, queueId, given, progress } = text;
+	const { id, agencyId, to, purpose, state, reason, since, sentAt, endedAt, messageId, queueId, given, progress } =
+		text;
 	const { attempts, error, cancelRequested = false } = progress;
 	const isErased = to === "";
 	const waitsFor = told?.waitsFor ?? null;
@@ -70,6 +78,8 @@ export async function statusOf(text: OutboxText, told?: Told, arriving?: OutboxT
 		state,
 		reason,
 		since: new Date(since),
+		sentAt: sentAt === null ? null : new Date(sentAt),
+		endedAt: endedAt === null ? null : new Date(endedAt),
 		description: [descriptionOf(text, waitsFor, consentFailed), ...(arriving ? [arrivingSentence(arriving)] : [])].join(
 			" ",
 		),

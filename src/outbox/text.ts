@@ -256,6 +256,13 @@ export interface OutboxText extends NewText {
 	reason: OutboxReason | null;
 	/** When the state began. */
 	since: number;
+	/**
+	 * When it was sent: `createdAt` of its message, by the service's clock, or when the service answered that it was sent, by the
+	 * outbox's. Null if it was not, as far as is known.
+	 */
+	sentAt: number | null;
+	/** When it first ended, which is no later than `since`: once it was sent, too. Null while it is unfinished. */
+	endedAt: number | null;
 	/** When to process it next; null when nothing is left to do. */
 	nextAt: number | null;
 	/** Until then it is not its turn, and the contact's other texts do not wait for it: `notBefore` or 0, or later by `beforeSend`. */
@@ -297,8 +304,13 @@ export const newProgress: Progress = {
 	error: null,
 };
 
+/** The states of a text that was sent. */
+const sent: readonly OutboxState[] = ["sent", "delivered", "read", "failed"];
+
 /** The change of a row. */
 export type Change = Partial<Pick<OutboxText, "state" | "reason" | "nextAt" | "readyAt" | "messageId" | "queueId">> & {
+	/** Of a text that was sent before now. */
+	sentAt?: number;
 	progress?: Partial<Progress>;
 };
 
@@ -321,6 +333,8 @@ export function changed(text: OutboxText, change: Change, now: number, by?: stri
 		state,
 		reason: change.reason ?? null,
 		since: isNew ? now : text.since,
+		sentAt: sent.includes(state) ? (text.sentAt ?? change.sentAt ?? now) : text.sentAt,
+		endedAt: isUnfinished(state) ? null : (text.endedAt ?? now),
 		unacknowledged: isNews ? text.version + 1 : text.unacknowledged,
 		progress: { ...text.progress, wait: hasNewTime ? undefined : text.progress.wait, ...change.progress },
 	};

@@ -127,7 +127,14 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 	}
 	const cancel = (row: OutboxText, reason: OutboxText["reason"], now: number): void => {
 		const isUnsent = row.state === "waiting" && row.progress.attempts === 0 && !row.progress.restored;
-		const ended = { state: "cancelled", reason, since: now, nextAt: null, unacknowledged: row.version + 1 } as const;
+		const ended = {
+			state: "cancelled",
+			reason,
+			since: now,
+			endedAt: now,
+			nextAt: null,
+			unacknowledged: row.version + 1,
+		} as const;
 		const marked =
 			row.state === "held"
 				? { unacknowledged: row.version + 1 }
@@ -156,6 +163,8 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			state: "waiting",
 			reason: null,
 			since: text.createdAt,
+			sentAt: null,
+			endedAt: null,
 			nextAt: Math.max(text.createdAt, readyAt),
 			readyAt,
 			messageId: null,

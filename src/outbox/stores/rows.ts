@@ -9,7 +9,7 @@ import { savedColumns } from "./statements.ts";
 
 /** The columns that are numbers, which PostgreSQL gives as strings. */
 const numbers =
-	/^(seq|notBefore|notAfter|priority|createdAt|since|nextAt|readyAt|version|unacknowledged|attempts|failures|restored(From|To))$/;
+	/^(seq|notBefore|notAfter|priority|createdAt|since|nextAt|readyAt|version|unacknowledged|sentAt|endedAt|attempts|failures|restored(From|To))$/;
 /** The columns that only statements use. */
 const internal = /^(begunAt|stoppedAt|arrived|isOpen|hidden|mark|wave|part[A-Z]\w*)$/;
 
@@ -66,6 +66,8 @@ export function savedValues(text: OutboxText): Value[] {
 		state: text.state,
 		reason: text.reason,
 		since: text.since,
+		sent_at: text.sentAt,
+		ended_at: text.endedAt,
 		next_at: text.nextAt,
 		ready_at: text.readyAt,
 		message_id: text.messageId,

@@ -238,6 +238,8 @@ export const savedColumns = [
 	"state",
 	"reason",
 	"since",
+	"sent_at",
+	"ended_at",
 	"next_at",
 	"ready_at",
 	"message_id",
@@ -282,6 +284,7 @@ export const isListed = (withHeld: boolean): string =>
 /** The columns of a text that is cancelled in a transaction. */
 const cancelledColumns = [
 	"since",
+	"ended_at",
 	"next_at",
 	"ready_at",
 	"unacknowledged",
@@ -301,6 +304,7 @@ export function cancelled(reason: "requested" | "superseded", now: string): stri
 	const isUnsent = "state = 'waiting' and attempts = 0 and restored_to is null";
 	const changes: Record<(typeof cancelledColumns)[number], string> = {
 		since: `case when ${isUnsent} then ${now} else since end`,
+		ended_at: `case when ${isUnsent} then ${now} else ended_at end`,
 		next_at: `case when ${isUnsent} then null when state = 'waiting' then ${now} else next_at end`,
 		// A worker looks for it at once, and does not wait for a time at which it may not be sent any more.
 		ready_at: `case when state = 'waiting' and ready_at > ${now} then ${now} else ready_at end`,

@@ -131,4 +131,26 @@ describe.each(databases)("on %s", (_, open) => {
 			expect(await outbox.health()).toMatchObject({ due: 1, texts: { sending: 1 } });
 		},
 	);
+
+	test("the columns that people read say what a text is for, when it was sent and when it ended", async () => {
+		const { outbox, note, rows, sandbox, transaction } = await opened();
+		const now = sandbox.clock.now().getTime();
+		await outbox.enqueue({ ...note, id: "a", purpose: "reply", priority: -1_000_000 });
+		await outbox.enqueue({ ...note, id: "b", purpose: "marketing", priority: 7, notBefore: now + 60_000 });
+		await outbox.enqueue({ ...note, id: "c", notBefore: now + 60_000 });
+		await outbox.runOnce();
+		await transaction((tx) => outbox.cancel("b", { tx }));
+		const found = await rows("select id, purpose, priority, state, sent_at, ended_at from outbox_texts order by id");
+		const since = (at: unknown) => (at === null ? null : Number(at) - now);
+		const plain = (found as Record<string, unknown>[]).map(({ id, purpose, priority, state, sent_at, ended_at }) => {
+			return [id, purpose, Number(priority), state, since(sent_at), since(ended_at)];
+		});
+		expect(plain).toEqual([
+			["a", "reply", -1_000_000, "sent", expect.any(Number), expect.any(Number)],
+			["b", "marketing", 7, "cancelled", null, expect.any(Number)],
+			["c", "notice", 0, "waiting", null, null],
+		]);
+		const { sentAt, endedAt } = (await outbox.status("a")) ?? {};
+		expect([sentAt, endedAt].map((at) => since(at?.getTime()))).toEqual(plain[0]?.slice(4));
+	});
 });

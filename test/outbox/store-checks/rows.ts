@@ -31,7 +31,16 @@ export const rowChecks: Check[] = [
 			const store = await given();
 			const row = await store.insert(text, undefined);
 			equal("the type of seq", typeof row.seq, "number");
-			const fresh = { state: "waiting", reason: null, since: noon, nextAt: noon, readyAt: noon - 1, version: 0 };
+			const fresh = {
+				state: "waiting",
+				reason: null,
+				since: noon,
+				sentAt: null,
+				endedAt: null,
+				nextAt: noon,
+				readyAt: noon - 1,
+				version: 0,
+			};
 			const empty = { messageId: null, queueId: null, unacknowledged: null };
 			equal("insert", row, { ...text, ...fresh, ...empty, progress: newProgress, seq: row.seq });
 			equal('find("a")', await store.find("a"), row);
@@ -90,6 +99,8 @@ export const rowChecks: Check[] = [
 				state: "sent",
 				reason: "declined",
 				since: noon + 5,
+				sentAt: noon + 3,
+				endedAt: noon + 4,
 				nextAt: null,
 				readyAt: noon + 6,
 				messageId: "SM1",

@@ -77,9 +77,16 @@ export function transactionChecks(transaction: RunTransaction): Check[] {
 				await transaction(async (tx) =>
 					equal("cancelIn", await all(tx), ["cancelled", "waiting", "held", "sent", undefined]),
 				);
-				const ended = { state: "cancelled", reason: "requested", since: noon + 7, nextAt: null, unacknowledged: 1 };
+				const ended = {
+					state: "cancelled",
+					reason: "requested",
+					since: noon + 7,
+					endedAt: noon + 7,
+					nextAt: null,
+					unacknowledged: 1,
+				};
 				like("a cancelled row", await store.find("a"), ended);
-				like("a row between two tries", await store.find("b"), { state: "waiting", nextAt: noon + 7 });
+				like("a row between two tries", await store.find("b"), { state: "waiting", endedAt: null, nextAt: noon + 7 });
 				for (const id of ["b", "c"]) equal(`${id} is marked`, (await rowOf(store, id)).progress.cancelRequested, true);
 				like("a held row", await store.find("c"), { state: "held", unacknowledged: 2 });
 				equal("a sent row", (await rowOf(store, "d")).progress.cancelRequested, undefined);
