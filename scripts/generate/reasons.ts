@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { pauses, reasons } from "../../src/outbox/meanings.ts";
+import { pauses, reasons } from "./meanings.ts";
 
 const root = new URL("../../", import.meta.url);
 const page = "docs/outbox-states.md";

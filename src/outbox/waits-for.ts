@@ -6,10 +6,10 @@ import { isRestored } from "./decide.ts";
 import { defaultSettleMs } from "./delivery.ts";
 import { type Answer, gate, type ToldRule } from "./gate/gate.ts";
 import { heldAhead } from "./gate/order.ts";
-import type { Situation } from "./gate/situation.ts";
+import { type Situation, storedSituation } from "./gate/situation.ts";
 import { waiting, waits } from "./gate/waiting.ts";
 import type { BesideName, WaitsForKind } from "./names.ts";
-import { type ContactView, storedView } from "./policy/contact-view.ts";
+import type { ContactView } from "./policy/contact-view.ts";
 import type { ZonedHours } from "./policy/quiet-hours.ts";
 import { isGivenUp, mayRepeatAtOnce, waitsForRequestUntil } from "./requests.ts";
 import { pausedIn, shown, suspendedIn } from "./sentences.ts";
@@ -217,16 +217,12 @@ function situationOf(text: OutboxText, snapshot: TextSnapshot): Situation {
 	// A pause that has come to its end goes on until a call has succeeded.
 	const pausedUntil = pause ? Math.max(now + 1, ...found.map(({ until }) => until)) : 0;
 	return {
-		now,
-		text: queue.find(({ id }) => id === text.id) ?? text,
+		...storedSituation(queue.find(({ id }) => id === text.id) ?? text, options, now),
 		queue: pause ? queue.map(withoutFailures) : queue,
 		heirs,
-		options,
 		contact,
 		agency: { isSuspended: suspension !== undefined, pausedUntil, suspension, pause },
 		known: { hours },
-		readingAgeMs: 0,
-		readings: 0,
 	};
 }
 
@@ -276,8 +272,7 @@ function stored({ progress }: OutboxText, queue: readonly OutboxText[]): Situati
 export function storedSentence(text: OutboxText): string | undefined {
 	const { progress, nextAt, readyAt, reason } = text;
 	const until = Math.max(nextAt ?? 0, readyAt);
-	const alone = { suspensions: [], pauses: [], workers: [], hours: null, now: until };
-	const situation = situationOf(text, { ...alone, queue: [text], heirs: new Set(), contact: storedView({}) });
+	const situation = storedSituation(text, stored(text, [text]), until);
 	return ruleOf(progress.wait?.because ?? reason ?? "")?.says(situation, until);
 }
 

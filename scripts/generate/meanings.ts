@@ -1,9 +1,9 @@
 /*
  * What each name means that says why a text waits or has ended, and why texts are paused: the tables of the documentation. A name without a
- * row does not compile. The rules of a text that waits say themselves when they hold. Nothing here is part of the package.
+ * row does not compile. The rules of a text that waits say themselves when they hold.
  */
-import type { OutboxReason } from "./names.ts";
-import type { PauseReason } from "./work/pause.ts";
+import type { OutboxReason } from "../../src/outbox/names.ts";
+import type { PauseReason } from "../../src/outbox/work/pause.ts";
 
 export const reasons: Record<OutboxReason, string> = {
 	consent_unavailable: "The agency can't ask for consent, for example because its template isn't approved.",
