@@ -137,6 +137,11 @@ export interface OutboxStore extends DatabaseStore {
 	 * nothing is left in it.
 	 */
 	release: (lease: Lease, next?: NextDue) => Promise<void>;
+	/**
+	 * Ends a lease if nothing is due by `now`, and if what is due first is only to be read. The queue is due then; one that is empty is
+	 * removed. Returns false if it has done neither, for example because a text came into the queue since.
+	 */
+	rest: (lease: Lease, now: number) => Promise<boolean>;
 	/** Finds the agencies that have texts, or had some. */
 	agencies: () => Promise<string[]>;
 	/** Finds the pauses; that of everybody has an empty `agencyId`, and that of everybody's sends `*`. And finds the alerts. */
@@ -309,6 +314,8 @@ export interface Lease extends Recipient {
 	band: Band;
 	/** A person has suspended its agency, so that nothing may be sent. */
 	isSuspended: boolean;
+	/** Texts that were sent are to be followed by the time of the claim. */
+	isFollowing: boolean;
 }
 
 /** In place of an agency: the sends of everybody, while everything can still be read. */

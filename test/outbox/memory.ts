@@ -115,6 +115,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 				token: "",
 				leasedUntil: 0,
 				isSuspended: false,
+				isFollowing: false,
 			};
 			const changes = queue && {
 				band: Math.min(queue.band, band) as Band,
@@ -319,7 +320,11 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 				Object.assign(queue, { token: crypto.randomUUID(), leasedUntil: clock() + leaseMs });
 				servedAt.set(queue.agencyId, ++tick);
 				const isRead = isSuspended(queue.agencyId) || (areSendsPaused() && probing === undefined);
-				leases.push({ ...queue, isSuspended: isRead });
+				const isFollowing = [...rows.values()].some(
+					(row) =>
+						isIn(queue)(row) && ["sent", "delivered"].includes(row.state) && row.nextAt !== null && row.nextAt <= now,
+				);
+				leases.push({ ...queue, isSuspended: isRead, isFollowing });
 			}
 			return leases;
 		},
@@ -349,6 +354,17 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			queue.leasedUntil = 0;
 			if (next) queue.band = isSame ? next.band : (Math.min(queue.band, next.band) as Band);
 			if (next && isSame) queue.dueAt = next.at;
+		},
+		async rest(lease, now) {
+			const [name, queue] = find(lease) ?? [];
+			if (name === undefined || !queue || queue.revision !== lease.revision) return false;
+			const [first] = copies((row) => isIn(lease)(row) && row.nextAt !== null).sort(
+				(a, b) => (a.nextAt ?? 0) - (b.nextAt ?? 0),
+			);
+			if (!first) return queues.delete(name);
+			if ((first.nextAt ?? 0) <= now || bandOf(first) !== 3) return false;
+			Object.assign(queue, { band: 3, dueAt: first.nextAt, token: "", leasedUntil: 0 });
+			return true;
 		},
 		paused: async () => structuredClone([...pauses.values()]),
 		async pause(pause) {

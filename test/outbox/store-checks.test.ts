@@ -162,6 +162,7 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 	["save ignores the lease", /save with the old lease/, (of) => ({ save: (text) => of.save(text) })],
 	["facts finds nothing", /facts: after/, () => ({ facts: async () => ({}) })],
 	["note keeps the earlier time", /facts: after an earlier time/, noteNewest],
+	["rest releases what is due", /rest while a text is due/, () => ({ rest: async () => true })],
 	["heal finds what is not missing", /heal of texts that are new/, () => ({ heal: async () => 1 })],
 	["watched finds nothing", /watched: expected/, () => ({ watched: async () => [] })],
 	["renew does nothing", /claim after both/, () => ({ renew: async () => {} })],

@@ -23,6 +23,7 @@ import {
 	insertedColumns,
 	isAstray,
 	isClaimable,
+	isFollowing,
 	isFreeToSend,
 	isListed,
 	isOnlyRead,
@@ -187,7 +188,8 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 		take: (ids) => `update ${queues} force index (primary) set token = $1, lease_until = ${clock} + $3
 			where id in (${ids}) and due_at <= $2 and ${isFree}`,
 		taken: (ids) =>
-			`select id, agency_id, recipient, band, revision from ${queues} where id in (${ids}) and token = $1`,
+			`select id, agency_id, recipient, band, revision, ${isFollowing(texts, "q", "$2")}
+				from ${queues} q where id in (${ids}) and token = $1`,
 		watched: [3, 2, 1, 0]
 			.map(
 				(band) => `select * from (select recipient from ${queues} force index (turn)
@@ -202,6 +204,12 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 		release: `update ${queues} set band = if(revision = $3, $4, least(band, $4)), due_at = if(revision = $3, $5, due_at),
 				token = null, lease_until = null
 			where id = $1 and token = $2`,
+		rest: `update ${queues}, (select next_at, state from ${texts} force index (queue)
+				where recipient = $4 and agency_id = $5 and next_at > 0 order by next_at limit 1) as first
+			set band = 3, due_at = first.next_at, token = null, lease_until = null
+			where id = $1 and token = $2 and revision = $3 and first.next_at > $6 and first.state not in ('waiting', 'sending')`,
+		removeEmpty: `delete from ${queues} where id = $1 and token = $2 and revision = $3 and not exists (
+			select 1 from ${texts} t where t.recipient = $4 and t.agency_id = $5 and t.next_at > 0)`,
 
 		addAgencies: (count) =>
 			`insert into ${agencies} (agency_id) values ${rowsOfMarks(count, 1)} on duplicate key update agency_id = values(agency_id)`,

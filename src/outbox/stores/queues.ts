@@ -9,7 +9,7 @@ import { bandsOf, type Statements, type Turns } from "./statements.ts";
 
 type Queues = Pick<
 	OutboxStore,
-	"claim" | "heal" | "watched" | "renew" | "release" | "agencies" | "paused" | "pause" | "probe"
+	"claim" | "heal" | "watched" | "renew" | "release" | "rest" | "agencies" | "paused" | "pause" | "probe"
 >;
 
 interface Run {
@@ -130,16 +130,17 @@ export function createQueues(statements: Statements, { query, change }: Run): Qu
 		const { taken } = statements;
 		const rows = taken
 			? (await change(statements.take(list), values)) > 0
-				? await query(taken(list), [token])
+				? await query(taken(list), [token, now])
 				: []
 			: await query(statements.take(list), values);
-		const leases = rows.map(({ id, agency_id, recipient, band, revision }) => ({
+		const leases = rows.map(({ id, agency_id, recipient, band, revision, is_following }) => ({
 			id: Number(id),
 			agencyId: String(agency_id),
 			to: String(recipient),
 			band: Number(band) as Band,
 			revision: Number(revision),
 			token,
+			isFollowing: Number(is_following) === 1,
 			isSuspended: turn.some((each) => each.agencyId === String(agency_id) && each.isSuspended),
 		}));
 		return leases.sort((one, other) => ids.indexOf(one.id) - ids.indexOf(other.id));
@@ -191,6 +192,11 @@ export function createQueues(statements: Statements, { query, change }: Run): Qu
 			if (!next && (await change(statements.remove, values)) > 0) return;
 			const { at = 0, band: nextBand = band } = next ?? {};
 			await change(statements.release, [...values, nextBand, Math.ceil(at)]);
+		},
+		async rest({ id, token, revision, to, agencyId }, now) {
+			const values: Value[] = [id, token, revision, to, agencyId];
+			if ((await change(statements.rest, [...values, now])) > 0) return true;
+			return (await change(statements.removeEmpty, values)) > 0;
 		},
 		agencies: async () => (await query(statements.agencies, [])).map(({ agency_id }) => String(agency_id)),
 		paused: async () =>

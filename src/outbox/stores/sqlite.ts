@@ -27,6 +27,7 @@ import {
 	insertedColumns,
 	isAstray,
 	isClaimable,
+	isFollowing,
 	isFreeToSend,
 	isListed,
 	isOnlyRead,
@@ -167,7 +168,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 		where agency_id = $${at + 2} and band = ${band} and due_at <= $1 and ${isFree} order by due_at limit ${limit}`,
 	take: (ids) => `update ${queues} set token = $1, lease_until = ${clock} + $3
 		where id in (${ids}) and due_at <= $2 and ${isFree}
-		returning id, agency_id, recipient, band, revision`,
+		returning id, agency_id, recipient, band, revision, ${isFollowing(texts, queues, "$2")}`,
 	watched: [3, 2, 1, 0]
 		.map(
 			(band) => `select * from (select recipient from ${queues}
@@ -181,6 +182,14 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 	release: `update ${queues} set band = case when revision = $3 then $4 else min(band, $4) end,
 			due_at = case when revision = $3 then $5 else due_at end, token = null, lease_until = null
 		where id = $1 and token = $2 returning 1 as one`,
+	rest: `update ${queues} set band = 3, due_at = first.next_at, token = null, lease_until = null
+		from (select next_at, state from ${texts} where recipient = $4 and agency_id = $5 and next_at is not null
+			order by next_at limit 1) as first
+		where id = $1 and token = $2 and revision = $3 and first.next_at > $6 and first.state not in ('waiting', 'sending')
+		returning 1 as one`,
+	removeEmpty: `delete from ${queues} where id = $1 and token = $2 and revision = $3 and not exists (
+			select 1 from ${texts} t where t.recipient = $4 and t.agency_id = $5 and t.next_at is not null)
+		returning 1 as one`,
 
 	addAgencies: (count) => `insert into ${agencies} (agency_id) values ${rowsOfMarks(count, 1)} on conflict do nothing`,
 	agencies: `select agency_id from ${agencies} where agency_id not in ('', '*')`,

@@ -183,9 +183,9 @@ export interface Statements {
 	serve: string;
 	/** The queues of one agency that are due. now, agencies, of which it is the one at `at` */
 	due: (band: Band, at: number, limit: number) => string;
-	/** token, now, length of the lease */
+	/** token, now, length of the lease. Each row says whether texts that were sent are to be followed by then. */
 	take: (ids: string) => string;
-	/** token. Absent where `take` gives its rows. */
+	/** token, now. Absent where `take` gives its rows. */
 	taken?: (ids: string) => string;
 	/** agency, now, limit */
 	watched: string;
@@ -195,6 +195,10 @@ export interface Statements {
 	remove: string;
 	/** queue, token, revision, band, time */
 	release: string;
+	/** queue, token, revision, recipient, agency, now. It is due when its first text is to be read. */
+	rest: string;
+	/** queue, token, revision, recipient, agency. It is empty. */
+	removeEmpty: string;
 
 	/** agencies */
 	addAgencies: (count: number) => string;
@@ -276,6 +280,11 @@ export const open: string = `('${unfinished.join("', '")}')`;
 
 /** Whether a text has one of these states, as the indexes of PostgreSQL and SQLite have it. */
 export const isOpen = `case when state in ${open} then 1 else 0 end`;
+
+/** Whether the queue `q` has texts that are to be followed by a time. */
+export const isFollowing = (texts: string, q: string, now: string): string =>
+	`case when exists (select 1 from ${texts} f where f.recipient = ${q}.recipient and f.agency_id = ${q}.agency_id
+		and f.next_at <= ${now} and f.state in ('sent', 'delivered')) then 1 else 0 end as is_following`;
 
 /** Whether `settled` lists a text: an unfinished one only if it is held, or if a person has to look at its number. */
 export const isListed = (withHeld: boolean): string =>

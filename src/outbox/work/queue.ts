@@ -26,10 +26,10 @@ export type Next = NextDue | undefined;
 
 /** What is known once no step of a queue follows. */
 interface Rest {
-	/** When the queue is due next, if that is known already. */
-	next?: Next;
-	/** There is nothing to be done but to wait for that. */
-	isFinal?: true;
+	/** When the queue is due next, if there is nothing to be done but to wait for that. */
+	next?: NextDue;
+	/** The lease has ended. */
+	isReleased?: true;
 	/** What is due, if nothing was changed since it was read. */
 	due?: readonly OpenText[];
 }
@@ -40,12 +40,22 @@ interface Steps {
 	of: Map<string, number>;
 }
 
-/** Does what is due in a queue, until the signal aborts. Returns when it is due next, and whether a text came into another state. */
+/** What was done in a queue. */
+export interface Worked {
+	/** When it is due next. */
+	next: Next;
+	/** Whether a text came into another state. */
+	isChanged: boolean;
+	/** The lease has ended. */
+	isReleased: boolean;
+}
+
+/** Does what is due in a queue, until the signal aborts. */
 export async function workQueue(
 	shared: Omit<QueueContext, "lease" | "contact" | "heirs" | "pausedUntil">,
 	lease: Lease,
 	signal?: AbortSignal,
-): Promise<{ next: Next; isChanged: boolean }> {
+): Promise<Worked> {
 	const { store, now } = shared.options;
 	let isChanged = false;
 	const steps: Steps = { idle: 0, of: new Map() };
@@ -59,9 +69,10 @@ export async function workQueue(
 	const pausedUntil = shared.pauses.pausedUntil(lease.agencyId);
 	const context = { ...shared, onChange, lease, contact, heirs: new Set<string>(), pausedUntil };
 	const rest = await workTexts(context, steps, signal);
-	const isOver = !signal?.aborted || rest.isFinal;
-	const next = isOver ? await nextAfter(context, rest) : { at: now(), band: lease.band };
-	return { next, isChanged };
+	if (rest.isReleased) return { next: undefined, isChanged, isReleased: true };
+	const aborted = signal?.aborted ? { at: now(), band: lease.band } : undefined;
+	const next = rest.next ?? aborted ?? (await nextAfter(context, rest));
+	return { next, isChanged, isReleased: false };
 }
 
 /** Goes from step to step, until nothing in the queue is due. */
@@ -71,14 +82,14 @@ async function workTexts(context: QueueContext, steps: Steps, signal: AbortSigna
 	// Another text of the agency has met an error since the queue was leased. One that meets an error later stops only itself.
 	const isPaused = pausedUntil > now();
 	// Before anything is sent: it reads further back, and may find that the contact wants no more texts.
-	if (!isPaused) await follow(context, lease, signal);
+	if (!isPaused && lease.isFollowing) await follow(context, lease, signal);
 	let last: OutboxText | undefined;
 	while (!signal?.aborted) {
 		if (steps.idle++ > mostIdle) {
 			const next = { at: now() + idleMs, band: lease.band };
 			// Many texts may have been put off, each once.
 			if (last && (steps.of.get(last.id) ?? 0) > mostOfOne) reportFault(pauses, last, next.at);
-			return { next, isFinal: true };
+			return { next };
 		}
 		const texts = await store.open(lease, lease.isSuspended ? Number.MAX_SAFE_INTEGER : 20, now());
 		const isMove = texts.some((text) => text.given.supersedes !== undefined);
@@ -89,7 +100,7 @@ async function workTexts(context: QueueContext, steps: Steps, signal: AbortSigna
 		if (isChanged) continue;
 		// Nothing is read either. Not later than in a second, because another worker may end the pause.
 		if (isPaused && head?.state !== "waiting")
-			return { next: { at: Math.min(pausedUntil, now() + 1_000), band: lease.band }, isFinal: true };
+			return { next: { at: Math.min(pausedUntil, now() + 1_000), band: lease.band } };
 		const isDue = (head?.nextAt ?? 0) <= now();
 		if (!head || (head.state !== "waiting" && !isDue && !isAwaited)) return { due: texts };
 		// More urgent texts of other recipients come first.
@@ -102,26 +113,29 @@ async function workTexts(context: QueueContext, steps: Steps, signal: AbortSigna
 		steps.of.set(head.id, (steps.of.get(head.id) ?? 0) + 1);
 		await cancelSuperseded(context, head);
 		if (!(await pass(step, head, texts, begun, signal))) return {};
-		if (texts.length > 1) continue;
 		// Mostly nothing else is due. If the text still waits, it may have been cancelled meanwhile.
-		const next = await store.nextOf(lease, 0);
-		if (!next || (next.at > now() && next.band === 3)) return { next };
+		if (texts.length === 1 && (await mayRest(context)) && (await store.rest(lease, now()))) return { isReleased: true };
 	}
 	return {};
 }
 
 /** When the queue is due next. First all texts learn what is known of the contact, also those whose turn has not come. */
-async function nextAfter(context: QueueContext, rest: Rest): Promise<Next> {
-	if (rest.isFinal) return rest.next;
+async function nextAfter(context: QueueContext, { due }: Rest): Promise<Next> {
 	const { lease, contact, options } = context;
 	const known = await contact.view();
 	const isOut = known.isUpToDate && isOptedOut(known);
 	let isChanged = isOut && (await endUnsent(context, await allOpen(context)));
-	const isMarked = !isChanged && rest.due?.some(({ reason }) => reason === "wrong_number");
+	const isMarked = !isChanged && due?.some(({ reason }) => reason === "wrong_number");
 	if ((known.isUpToDate || isMarked) && (await markWrongNumber(context))) isChanged = true;
 	const suspended = lease.isSuspended ? await nextWhileSuspended(options, lease) : undefined;
 	if (suspended) return suspended;
-	return !isChanged && "next" in rest ? rest.next : dueNext(context, isChanged ? undefined : rest.due);
+	return dueNext(context, isChanged ? undefined : due);
+}
+
+/** Whether nothing is known of the contact that concerns texts whose turn has not come. */
+async function mayRest({ lease, contact }: QueueContext): Promise<boolean> {
+	const known = await contact.view();
+	return !lease.isSuspended && !isOptedOut(known) && !known.facts.wrongNumber;
 }
 
 /** Lets the status of all texts that wait say that the number is wrong, or no longer. Returns whether any has changed. */

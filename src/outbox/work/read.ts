@@ -10,6 +10,7 @@ import {
 	backupSlackMs,
 	findText,
 	isConsentFailed,
+	isText,
 	lastHeldBy,
 	type Match,
 	readConversation,
@@ -57,7 +58,8 @@ export async function readFor(
 		});
 		await pauses.passed(text, "read");
 		if (!found) return null;
-		const claimed = new Set(await store.claimed(text));
+		// Only texts to the contact may be others of ours.
+		const claimed = new Set(found.messages.some(isText) ? await store.claimed(text) : []);
 		const known = new Set((baseline?.known ?? []).map((id) => storableId(id)));
 		const sought = { body: text.body, claimed, known, queuedBefore: baseline?.queued };
 		if (!restored) return findText(found, { ...sought, since });

@@ -5,13 +5,13 @@ import type { OwnClock } from "../own-clock.ts";
 import { allSends, isAlert, type Lease, type OutboxStore, type StoredPause, type StoredSuspension } from "../store.ts";
 import type { Alerts } from "./alerts.ts";
 import type { Pauses } from "./pauses.ts";
-import type { Next } from "./queue.ts";
+import type { Next, Worked } from "./queue.ts";
 
 /** The parts of the outbox that a worker uses. */
 export interface Work {
 	store: OutboxStore;
-	/** Does what is due in a queue, until the signal aborts. Returns when it is due next, and whether a text came into another state. */
-	step: (lease: Lease, signal?: AbortSignal) => Promise<{ next: Next; isChanged: boolean }>;
+	/** Does what is due in a queue, until the signal aborts. */
+	step: (lease: Lease, signal?: AbortSignal) => Promise<Worked>;
 	clock: OwnClock;
 	concurrency: number;
 	/** How long a lease lasts, in milliseconds, if the worker is gone. */
@@ -133,8 +133,9 @@ export function createLoop(
 
 		async function work(lease: Lease, probed?: StoredPause): Promise<void> {
 			try {
-				const { next, isChanged } = await step(lease, signal);
-				await store.release(lease, signal?.aborted ? next : unlessIdle(lease, next, isChanged));
+				const { next, isChanged, isReleased } = await step(lease, signal);
+				if (isReleased) idle.delete(lease.id);
+				else await store.release(lease, signal?.aborted ? next : unlessIdle(lease, next, isChanged));
 				// If the step made no request of its kind, the pause neither ended nor grew.
 				if (probed) {
 					const until = Math.max(now(), pauses.pausedUntil(probed.agencyId));

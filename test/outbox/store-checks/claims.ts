@@ -99,6 +99,36 @@ export const claimChecks: Check[] = [
 		},
 	},
 	{
+		title: "rest ends a lease if its queue is empty, or if what is due first is to be read later",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("b", otherNumber));
+			const [lease, other] = await claim(store);
+			if (!lease || !other) throw new Error("claim: expected two leases");
+			const [first, second] = lease.to === recipient.to ? [lease, other] : [other, lease];
+			equal("isFollowing of a new text's queue", first.isFollowing, false);
+			equal("rest while a text is due", await store.rest(first, noon), false);
+			await change(store, "a", { nextAt: noon + 100 });
+			equal("rest while a text waits", await store.rest(first, noon), false);
+			const sent = { state: "sent", messageId: "SM1", nextAt: noon + 100 } as const;
+			await change(store, "a", sent);
+			equal("rest at the time of a read", await store.rest(first, noon + 100), false);
+			equal("rest before a read", await store.rest(first, noon), true);
+			equal("rest without the lease", await store.rest(first, noon), false);
+			equal("claim before the read", await claim(store, { now: noon + 99, isReading: true }), []);
+			const [read] = await claim(store, { now: noon + 100, isReading: true });
+			like("the lease of the read", read, { to: first.to, band: 3, isFollowing: true });
+			await change(store, "b", { state: "cancelled", nextAt: null });
+			await store.insert(textOf("c", otherNumber), undefined);
+			equal("claim of what is leased", await claim(store), []);
+			equal("rest after a new text", await store.rest(second, noon), false);
+			await store.release(second, { at: noon, band: 1 });
+			const again = await one(store);
+			await change(store, "c", { state: "cancelled", nextAt: null });
+			equal("rest of an empty queue", await store.rest(again, noon), true);
+			equal("claim of an empty queue", await claim(store, { now: noon + 1_000_000 }), []);
+		},
+	},
+	{
 		title: "release makes a queue due again at its time, or removes it",
 		async run(given) {
 			const store = await given(textOf("a"));

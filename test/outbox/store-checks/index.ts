@@ -60,6 +60,7 @@ const methods = Object.keys({
 	watched: true,
 	renew: true,
 	release: true,
+	rest: true,
 	paused: true,
 	pause: true,
 	agencies: true,
