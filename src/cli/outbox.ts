@@ -22,7 +22,7 @@ import {
 	refuseUnknownAction,
 	UsageError,
 } from "./options.ts";
-import { openStore, safely } from "./outbox/database.ts";
+import { openStore } from "./outbox/database.ts";
 import { checksOf, explainedLines, listedLines, withoutContent } from "./outbox/show.ts";
 import { jsonLine, printable } from "./text.ts";
 
@@ -434,7 +434,7 @@ async function withDesk(values: Place, host: Host, act: (desk: Desk) => Promise<
 	if (url.reveal() === "") throw new Error("DATABASE_URL is not set. Set it, or name the database with --database.");
 	// It is fine if the reader stops early, such as head.
 	host.onOutputClosed(() => {});
-	const { store, close } = await openStore(url, values.prefix, host.cwd);
+	const { store, safely, close } = await openStore(url, values.prefix, host.cwd);
 	try {
 		return await act({
 			operator: createOperator(store, createOwnClock(store)),
@@ -449,7 +449,7 @@ async function withDesk(values: Place, host: Host, act: (desk: Desk) => Promise<
 			tell(value) {
 				if (values.json) host.print(jsonLine(value));
 			},
-			safely: (running) => safely(running, url),
+			safely,
 		});
 	} finally {
 		await close();

@@ -50,10 +50,33 @@ test.each([
 test("the address comes from --database, then the environment, then the file", async () => {
 	const file = join(folder, "variables");
 	writeFileSync(file, "DATABASE_URL=oracle://file\n");
-	const missing = "There is no file at the path of the database.";
+	const none = join(folder, "none.db");
+	const missing = `There is no file at ${none}. --database or DATABASE_URL names it.`;
 	const tried = async (env: Record<string, string>, ...args: string[]) =>
 		(await run(["outbox", "health", ...args], env)).err.trim();
 	expect(await tried({}, "--env", file)).toContain("begins with none of");
-	expect(await tried({ DATABASE_URL: join(folder, "none.db") }, "--env", file)).toBe(missing);
-	expect(await tried({ DATABASE_URL: "oracle://x" }, "--database", `file:${join(folder, "none.db")}`)).toBe(missing);
+	expect(await tried({ DATABASE_URL: none }, "--env", file)).toBe(missing);
+	expect(await tried({ DATABASE_URL: "oracle://x" }, "--database", `file:${none}`)).toBe(missing);
+});
+
+test("a folder in place of the file of the database is named", async () => {
+	const { code, err } = await run(["outbox", "health"], { DATABASE_URL: folder });
+	expect([code, err.trim()]).toEqual([
+		2,
+		`There is no file, but a folder, at ${folder}. --database or DATABASE_URL names it.`,
+	]);
+});
+
+test.for([
+	"postgres//ann:hunter2@127.0.0.1/crm",
+	"ann:hunter2@127.0.0.1/crm",
+	"ann/hunter2@127.0.0.1",
+	"host=127.0.0.1 password=hunter2 dbname=crm",
+	"crm.db?authToken=hunter2",
+	"partner_live.k7f3a9.hunter2",
+])("a path that may be an address with a password, or a key, is not repeated: %s", async (url) => {
+	const { code, out, err } = await run(["outbox", "health"], { DATABASE_URL: url });
+	expect([code, out]).toEqual([2, ""]);
+	expect(err).toMatch(/^(There is no file at the path of the database|The address of the database begins with none)/);
+	expect(err).not.toContain("hunter2");
 });

@@ -1,10 +1,11 @@
 /*
  * The database of the caller's project, by the driver that is installed there: this package brings none.
  */
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { isPartnerError } from "messaging-conversations";
 import { isPort, type OutboxStore } from "../../outbox/store.ts";
 import { mysqlStore } from "../../outbox/stores/mysql.ts";
 import { postgresStore } from "../../outbox/stores/postgres.ts";
@@ -15,6 +16,8 @@ import { Secret } from "../../shared/secret.ts";
 /** A store that is open, and what closes its connections. */
 export interface OpenStore {
 	readonly store: OutboxStore;
+	/** Waits for something of the database. An error of it then names the database, without user and password. */
+	readonly safely: <Result>(running: Promise<Result>) => Promise<Result>;
 	close(): Promise<void>;
 }
 
@@ -146,15 +149,18 @@ export async function openStore(url: Secret<string>, prefix: string, cwd: string
 			.toLowerCase() ?? "file";
 	const kind = kindOf(scheme);
 	const place = kind === "sqlite" ? fileOf(url, cwd) : url;
-	const { db, close } = await open(kind, place, cwd);
+	const name = kind === "sqlite" ? (shownPath(place) ?? "") : nameOf(place);
+	const { db, close } = await open(kind, place, cwd, name);
+	const safely = safelyOn(place, name);
 	try {
 		const dialect = kind === "remote" ? "sqlite" : kind;
-		await safely(refuseOtherSchema(db, dialect, prefix), url);
+		await safely(refuseOtherSchema(db, dialect, prefix));
 		const make = { postgres: postgresStore, mysql: mysqlStore, sqlite: sqliteStore }[dialect];
 		const store = make(db as never, { prefix });
 		if (!isPort(store)) throw new Error("The store is of another version of this package.");
 		return {
 			store,
+			safely,
 			close: async () => void (await close()),
 		};
 	} catch (error) {
@@ -177,8 +183,30 @@ function kindOf(scheme: string): keyof typeof drivers {
 /** The path of a file that exists, because a driver would create an empty one. */
 function fileOf(url: Secret<string>, cwd: string): Secret<string> {
 	const file = new Secret(pathOf(url.reveal(), cwd));
-	if (!existsSync(file.reveal())) throw new Error("There is no file at the path of the database.");
-	return file;
+	const found = statSync(file.reveal(), { throwIfNoEntry: false });
+	if (found?.isFile()) return file;
+	const shown = shownPath(file) ?? "the path of the database";
+	const what = found === undefined ? `There is no file at ${shown}.` : `There is no file, but a folder, at ${shown}.`;
+	throw new Error(`${what} --database or DATABASE_URL names it.`);
+}
+
+/** A path to show; undefined if it may be the address of a server that was mistyped, which can have a password, or a key. */
+function shownPath(file: Secret<string>): string | undefined {
+	const isPlain = !/[^\\/]@|[=?;]|:(?!\\|\/(?!\/))|_live\./.test(file.reveal());
+	return isPlain ? file.reveal() : undefined;
+}
+
+/** Such as `crm at 127.0.0.1:5432`, without user and password; undefined for an address that cannot be read with certainty. */
+function nameOf(url: Secret<string>): string | undefined {
+	if (!URL.canParse(url.reveal())) return undefined;
+	const { protocol, hostname, port, pathname, username, search, hash } = new URL(url.reveal());
+	// With / or # or ? in its password, an address is cut at the wrong places.
+	const isUnsure = `${pathname}${search}${hash}`.includes("@") || (url.reveal().includes("@") && username === "");
+	if (isUnsure) return undefined;
+	const usual = /^postgres/.test(protocol) ? "5432" : /^(mysql|mariadb)/.test(protocol) ? "3306" : "";
+	const number = port || usual;
+	const host = hostname === "" ? "" : `at ${hostname}${number === "" ? "" : `:${number}`}`;
+	return [pathname.slice(1), host].filter((each) => each !== "").join(" ");
 }
 
 function pathOf(url: string, cwd: string): string {
@@ -186,7 +214,12 @@ function pathOf(url: string, cwd: string): string {
 	return /^([a-z]:)?[\\/]/i.test(path) ? path : join(cwd, path);
 }
 
-async function open(kind: keyof typeof drivers, place: Secret<string>, cwd: string): Promise<Opened> {
+async function open(
+	kind: keyof typeof drivers,
+	place: Secret<string>,
+	cwd: string,
+	name: string | undefined,
+): Promise<Opened> {
 	const failures: string[] = [];
 	const hidden = secretsIn(place);
 	for (const driver of drivers[kind]) {
@@ -201,7 +234,7 @@ async function open(kind: keyof typeof drivers, place: Secret<string>, cwd: stri
 			return driver.open(module, place);
 		} catch (error) {
 			// For example one that was built for another version of Node.
-			failures.push(`${driver.name} cannot open it: ${readable(error, hidden).message}`);
+			failures.push(`${driver.name}: ${ofDatabase(error, name, hidden).message}`);
 		}
 	}
 	if (failures.length > 0) throw new Error(failures.join(" "));
@@ -233,35 +266,51 @@ async function load(name: string, cwd: string): Promise<Module | undefined> {
 	}
 }
 
-/** Waits for something of the database. Its error then is a sentence without the address, which may hold a password. */
-export async function safely<Result>(running: Promise<Result>, url: Secret<string>): Promise<Result> {
+/** Errors of a driver quote its address, which may hold a password. Those of this package say what is wrong by themselves. */
+function safelyOn(url: Secret<string>, name: string | undefined): OpenStore["safely"] {
 	const hidden = secretsIn(url);
-	const ended = await running.then(
-		(result) => ({ result }),
-		(error: unknown) => readable(error, hidden),
+	return async (running) => {
+		const ended = await running.then(
+			(result) => ({ result }),
+			(error: unknown) => (isPartnerError(error) ? readable(error, hidden) : ofDatabase(error, name, hidden)),
+		);
+		// Here, because a function that has the driver's error in a variable shows what that quotes.
+		if (ended instanceof Error) throw ended;
+		return ended.result;
+	};
+}
+
+/** An error of a driver. Without a name of the database, it may quote a part of the password as the name of a host. */
+function ofDatabase(error: unknown, name: string | undefined, hidden: Secret<readonly string[]>): Error {
+	if (name !== undefined)
+		return new Error(`The database ${name === "" ? "" : `${name} `}cannot be used: ${readable(error, hidden).message}`);
+	const { code = "no code" }: { code?: unknown } = Object(error);
+	return new Error(
+		`The database cannot be used (${code}). If its password has a /, # or ?, write them as %2F, %23 and %3F.`,
 	);
-	// Here, because a function that has the driver's error in a variable shows what that quotes.
-	if (ended instanceof Error) throw ended;
-	return ended.result;
 }
 
 /** What a driver may quote of an address. */
 function secretsIn(url: Secret<string>): Secret<readonly string[]> {
-	const password = new Secret(URL.canParse(url.reveal()) ? new URL(url.reveal()).password : "");
-	return new Secret([url.reveal(), password.reveal(), decoded(password)].filter((each) => each !== ""));
+	const part = (name: "username" | "password"): Secret<string> =>
+		new Secret(URL.canParse(url.reveal()) ? new URL(url.reveal())[name] : "");
+	const [user, password] = [part("username"), part("password")];
+	// The user in quotes only, because a user can be called "a".
+	const users = [user.reveal(), decoded(user)].flatMap((each) => (each === "" ? [] : [`"${each}"`, `'${each}'`]));
+	return new Secret([url.reveal(), password.reveal(), decoded(password), ...users].filter((each) => each !== ""));
 }
 
 /** As a driver knows it, and may quote it. */
-function decoded(password: Secret<string>): string {
+function decoded(part: Secret<string>): string {
 	try {
-		return decodeURIComponent(password.reveal());
+		return decodeURIComponent(part.reveal());
 	} catch {
-		return password.reveal();
+		return part.reveal();
 	}
 }
 
 function readable(error: unknown, hidden: Secret<readonly string[]>): Error {
 	const { message = "", code = "" }: { message?: unknown; code?: unknown } = Object(error);
 	const said = hidden.reveal().reduce((text, each) => text.replaceAll(each, "[hidden]"), String(message || code));
-	return new Error(said === "" ? "The database cannot be used." : said);
+	return new Error(said === "" ? "the driver gives no reason" : said);
 }

@@ -249,6 +249,20 @@ async function operate(place: Place, store: OutboxStore): Promise<void> {
 describe("on each database", () => {
 	const { create, openPool } = usePostgres(import.meta.url);
 
+	test("PostgreSQL refuses a user or has no such database, which is named without the user", async () => {
+		const url = new URL(await create());
+		url.username = "ann";
+		const { hostname, port, pathname } = url;
+		const refused = await run({ url: url.href }, "health");
+		const name = `The database ${pathname.slice(1)} at ${hostname}:${port} cannot be used: `;
+		expect([refused.code, refused.err]).toEqual([2, expect.stringContaining(name)]);
+		expect(refused.err).not.toMatch(/\bann\b/);
+		const other = new URL(await create());
+		other.pathname = "/nowhere";
+		const missing = await run({ url: other.href }, "health");
+		expect([missing.code, missing.err]).toEqual([2, expect.stringContaining(`nowhere at ${hostname}:${port}`)]);
+	});
+
 	test("SQLite, by libsql", async () => {
 		const { store, ...place } = await openFile();
 		await operate(place, store);
@@ -324,13 +338,37 @@ describe("what it refuses", () => {
 	test("a file that is not there, which no driver may create", async () => {
 		mkdirSync(join(empty, "sub"), { recursive: true });
 		const { code, err } = await run({ url: "sub/none.db", cwd: empty }, "health");
-		expect([code, err.trim()]).toEqual([2, "There is no file at the path of the database."]);
+		expect([code, err.trim()]).toEqual([
+			2,
+			`There is no file at ${join(empty, "sub/none.db")}. --database or DATABASE_URL names it.`,
+		]);
 	});
 
-	test("a server that is away, without the password", async () => {
-		const { code, err } = await run({ url: "postgres://ann:hunter2@127.0.0.1:1/x" }, "health");
-		expect([code, err]).toEqual([2, expect.stringContaining("ECONNREFUSED")]);
-		expect(err).not.toContain("hunter2");
+	test.for([
+		["postgres://ann:hunter2@127.0.0.1:1/crm", "The database crm at 127.0.0.1:1 cannot be used: ", /ECONNREFUSED/],
+		["postgresql://ann:hunter%2F2@localhost:1/crm_eu", "crm_eu at localhost:1 cannot", /ECONNREFUSED/],
+		["postgres://ann:hunter2@nowhere.invalid/crm", "crm at nowhere.invalid:5432 cannot", /ENOTFOUND|EAI_AGAIN/],
+		["mysql://ann:hunter2@127.0.0.1:1/crm", "crm at 127.0.0.1:1 cannot", /ECONNREFUSED/],
+		["mariadb://ann:hunter2@127.0.0.1:1/", "The database at 127.0.0.1:1 cannot", /ECONNREFUSED/],
+		["postgres://ann:hunter2@[::1]:1/crm?sslmode=disable", "crm at [::1]:1 cannot", /ECONN|EADDR|ENET/],
+		// A driver may read such an address in another way, so that its parts may be parts of the password.
+		["postgres://ann:1/hunter2@127.0.0.1:1/crm", "The database cannot be used (", /write them as %2F/],
+		["mysql://ann:1?hunter2@127.0.0.1:1/crm", "The database cannot be used (", /write them as %2F/],
+		["postgres://ann:1#hunter2@127.0.0.1:1/crm", "The database cannot be used (", /write them as %2F/],
+	] as const)("a server that is away is named, without user and password: %s", async ([url, named, reason]) => {
+		for (const args of [["health"], ["explain", "a"]]) {
+			const { code, err } = await run({ url }, ...args);
+			expect([code, err]).toEqual([2, expect.stringContaining(named)]);
+			expect(err).toMatch(reason);
+			expect(err).not.toMatch(/hunter|ann\b/);
+		}
+	});
+
+	test("a file that is no database is named", async () => {
+		const url = join(empty, "no.db");
+		writeFileSync(url, "This is a text, and not a database of SQLite. ".repeat(100));
+		const { code, err } = await run({ url }, "health");
+		expect([code, err]).toEqual([2, expect.stringContaining(`The database ${url} cannot be used: `)]);
 	});
 
 	test("a driver that quotes the password as it is without its escapes", async () => {
