@@ -24,7 +24,7 @@ const columns = `seq ${id}, id text not null unique, agency_id text not null, re
  */
 const indexes = {
 	arrived: "(seq) where arrived = 1 and next_at is not null",
-	followed: "(recipient, agency_id, next_at) where next_at is not null and state in ('sent', 'delivered')",
+	followed: "(recipient, agency_id, state, next_at) where next_at is not null and state in ('sent', 'delivered')",
 	turn: `(recipient, agency_id, ${turnOrder}) where next_at is not null and state in ${open}`,
 	queue: "(recipient, agency_id, next_at, seq) where next_at is not null",
 	sent: "(agency_id, recipient, seq) where message_id is not null",

@@ -11,7 +11,6 @@ import { type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
 import { newText, storeSuite } from "../store-suite.ts";
 import { emptyPglite, newFile, openLibsql, openLibsqlClient, openPglite } from "./open.ts";
 import { usePostgres } from "./server.ts";
-import { runStatements } from "./statements.ts";
 
 const { openPool } = usePostgres(import.meta.url);
 
@@ -326,78 +325,5 @@ describe("a text in the caller's transaction is there with the caller's row, or 
 			client.release();
 			if (fail) throw new Error("thought better of it");
 		});
-	});
-});
-
-describe("many waiting texts to many contacts cost no scan", () => {
-	const texts = isLong ? 10_000 : 2_000;
-	const fill = async (store: OutboxStore, insert: (id: string, to: string) => unknown): Promise<void> => {
-		await store.migrate();
-		for (let at = 0; at < texts; at++) await insert(`t${at}`, `+44770090${String(at % (texts / 5)).padStart(4, "0")}`);
-	};
-
-	/**
-	 * Asks for what is due in a queue, or in the queues of an agency. There may be many, so it must not sort them. Only PostgreSQL
-	 * decides by their number what it does with the texts of a number.
-	 */
-	const findsDue = (sql: string): boolean => /order by (due_at|seq( desc)?) limit (?!500)/.test(sql);
-
-	test("on SQLite", async () => {
-		const db = new Libsql(":memory:");
-		const seen: { sql: string; values: readonly unknown[] }[] = [];
-		const spying = {
-			prepare: (sql: string) => {
-				seen.push({ sql, values: [] });
-				return db.prepare(sql);
-			},
-		};
-		const store = sqliteStore(spying);
-		await fill(store, (id, to) => store.insert({ ...text, id, to }, undefined));
-		seen.length = 0;
-		await runStatements(store);
-		expect(seen.length).toBeGreaterThan(10);
-		// Agencies and workers are few, and so are the queues that were chosen of each.
-		const scan = /^SCAN (?!CONSTANT|outbox_(agencies|workers)|q\d|a\b|part\b|.*USING INDEX)/;
-		for (const { sql } of seen) {
-			if (sql.startsWith("insert")) continue;
-			const plan = db.prepare(`explain query plan ${sql}`).all(...(sql.match(/\?/g) ?? []).map(() => 1));
-			for (const { detail } of plan as { detail: string }[])
-				expect(`${detail} for ${sql}`).not.toMatch(findsDue(sql) ? new RegExp(`${scan.source}|TEMP B-TREE`) : scan);
-		}
-	});
-
-	test("on PostgreSQL", async () => {
-		const pool = await openPool();
-		const seen: { sql: string; values: readonly unknown[] }[] = [];
-		const spying = {
-			query(sql: string, values: unknown[] = []) {
-				seen.push({ sql, values });
-				return pool.query(sql, values);
-			},
-		};
-		const store = postgresStore(spying);
-		const client = await pool.connect();
-		await client.query("begin");
-		await fill(store, (id, to) => store.insert({ ...text, id, to }, client));
-		await client.query("commit");
-		client.release();
-		// Nor while the statements run: a table of a few hundred queues is read from end to end once its size is known.
-		for (const table of ["texts", "queues", "agencies", "stop", "workers", "meta"])
-			await pool.query(`alter table if exists outbox_${table} set (autovacuum_enabled = off)`);
-		await pool.query("analyze");
-		seen.length = 0;
-		await runStatements(store);
-		expect(seen.length).toBeGreaterThan(10);
-		for (const { sql, values } of [...seen]) {
-			// It is to read the next few hundred queues, and here there are no more.
-			if (sql.includes("from (select id from outbox_queues")) continue;
-			const { rows } = await pool.query(`explain ${sql}`, [...values]);
-			const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
-			// The table of stops is empty here, agencies are few, and the outbox has one row of its own.
-			const scan = findsDue(sql)
-				? /Seq Scan(?! on outbox_(stop|agencies|meta))|Sort/
-				: /Seq Scan(?! on outbox_(stop|agencies|worker|meta))/;
-			expect(`${plan}\nfor ${sql}`).not.toMatch(scan);
-		}
 	});
 });
