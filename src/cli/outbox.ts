@@ -434,8 +434,11 @@ async function withDesk(values: Place, host: Host, act: (desk: Desk) => Promise<
 	if (url.reveal() === "") throw new Error("DATABASE_URL is not set. Set it, or name the database with --database.");
 	// It is fine if the reader stops early, such as head.
 	host.onOutputClosed(() => {});
-	const { store, safely, close } = await openStore(url, values.prefix, host.cwd);
+	const { store, readOnly, safely, close } = await openStore(url, values.prefix, host.cwd);
 	try {
+		// What changes something asks whether it may.
+		if (readOnly !== undefined && "yes" in values) throw new Error(readOnly);
+		if (readOnly !== undefined) host.printError(readOnly);
 		return await act({
 			operator: createOperator(store, createOwnClock(store)),
 			store,

@@ -1,5 +1,6 @@
 import type { Awaitable } from "./awaitable.ts";
 import type { OutboxReason } from "./names.ts";
+import type { Migration } from "./stores/migration.ts";
 import type { ContactFacts, NewText, OpenText, OutboxText, Recipient, Restored } from "./text.ts";
 
 /** Changes when a store no longer fits the outbox of before: a program may have two versions of this package. */
@@ -37,8 +38,12 @@ export interface OutboxStore extends DatabaseStore {
 	 * the machine that asks.
 	 */
 	time?: (tx?: unknown) => Promise<number>;
-	/** Creates what the store needs. Does nothing when it is there. */
-	migrate: () => Promise<void>;
+	/**
+	 * Runs the migrations that are missing. Does nothing when they are done, also by a later version.
+	 *
+	 * @param later those of a later version, which a test pretends to be
+	 */
+	migrate: (later?: readonly Migration[]) => Promise<void>;
 	/**
 	 * Stores a text as `waiting`, due at `readyAt`. Returns its row, or the row that has its id already. If the library is synchronous,
 	 * as better-sqlite3 is, it returns the row itself and not a promise, so that an error of `enqueue` can roll the transaction back.

@@ -9,13 +9,15 @@ import { isPartnerError } from "messaging-conversations";
 import { isPort, type OutboxStore } from "../../outbox/store.ts";
 import { mysqlStore } from "../../outbox/stores/mysql.ts";
 import { postgresStore } from "../../outbox/stores/postgres.ts";
-import { refuseOtherSchema } from "../../outbox/stores/schema.ts";
+import { readOnlySince } from "../../outbox/stores/schema.ts";
 import { sqliteStore } from "../../outbox/stores/sqlite.ts";
 import { Secret } from "../../shared/secret.ts";
 
 /** A store that is open, and what closes its connections. */
 export interface OpenStore {
 	readonly store: OutboxStore;
+	/** Why this version may only read, if it is so. */
+	readonly readOnly: string | undefined;
 	/** Waits for something of the database. An error of it then names the database, without user and password. */
 	readonly safely: <Result>(running: Promise<Result>) => Promise<Result>;
 	close(): Promise<void>;
@@ -136,7 +138,7 @@ const advice: Readonly<Record<keyof typeof drivers, string>> = {
 };
 
 /**
- * Opens the store. It refuses tables of another version.
+ * Opens the store. It refuses tables of an earlier version.
  *
  * @param url an address such as `postgres://…` or `mysql://…`, or the path of a file of SQLite
  * @param cwd the folder in which packages are looked for, and relative files
@@ -154,12 +156,13 @@ export async function openStore(url: Secret<string>, prefix: string, cwd: string
 	const safely = safelyOn(place, name);
 	try {
 		const dialect = kind === "remote" ? "sqlite" : kind;
-		await safely(refuseOtherSchema(db, dialect, prefix));
+		const readOnly = await safely(readOnlySince(db, dialect, prefix));
 		const make = { postgres: postgresStore, mysql: mysqlStore, sqlite: sqliteStore }[dialect];
 		const store = make(db as never, { prefix });
 		if (!isPort(store)) throw new Error("The store is of another version of this package.");
 		return {
 			store,
+			readOnly,
 			safely,
 			close: async () => void (await close()),
 		};

@@ -100,6 +100,15 @@ export function isUnmigrated(error: unknown): boolean {
 	);
 }
 
+/** A change of a table was made before: what it adds is there, or what it drops is gone. */
+export function isMadeBefore(error: unknown): boolean {
+	return (
+		/^(ER_(TABLE_EXISTS_ERROR|DUP_FIELDNAME|DUP_KEYNAME|CANT_DROP_FIELD_OR_KEY)|1050|1060|1061|1091)$/.test(
+			codeOf(error),
+		) || /duplicate column name|(table|index) \S+ already exists|no such index: /.test(messageOf(error))
+	);
+}
+
 /** PostgreSQL gave up waiting for a lock. */
 export function isLockTimeout(error: unknown): boolean {
 	return codeOf(error) === "55P03" || isLocked(error);

@@ -32,13 +32,9 @@ const reached = (tables: readonly string[]): string => {
 					or has_any_column_privilege(s.role, o.oid, 'select, insert, update, references') end`;
 };
 
-/** Creates a table, or nothing if strangers could reach it. */
-export const createdUnreached = (table: string, create: string): string => `do $do$ begin
-	${create};
-	if exists (${reached([table])}) then
-		raise exception '${refusedTable}';
-	end if;
-end $do$`;
+/** Undoes the block of PL/pgSQL that has created some tables, if strangers could reach one of them. */
+export const unlessReached = (tables: readonly string[]): string =>
+	`if exists (${reached(tables)}) then raise exception '${refusedTable}'; end if`;
 
 /** What the role that migrates grants to strangers on each table that it creates. */
 const defaults = (schema: string): string => `select distinct d.defaclobjtype = 'S' as is_sequence,

@@ -3,8 +3,18 @@
  */
 import { refuse } from "../input.ts";
 import type { Row } from "./connection.ts";
-import { writeMeta } from "./meta.ts";
-import { createMigration, type Query } from "./migration.ts";
+import { isLocked } from "./database-error.ts";
+import { isMeta, writeMeta } from "./meta.ts";
+import {
+	alone,
+	createMigration,
+	type Migration,
+	migrateInSteps,
+	migrationsDone,
+	type Query,
+	type Update,
+	untilFree,
+} from "./migration.ts";
 import type { Names } from "./names.ts";
 import { open } from "./statements.ts";
 
@@ -12,19 +22,63 @@ import { open } from "./statements.ts";
 const find = `select 1 as found from information_schema.tables where table_name = substring_index($1, _utf8mb4 '.', -1)
 	and table_schema = if($1 like _utf8mb4 '%.%', substring_index($1, _utf8mb4 '.', 1), database())`;
 
-/** @param check refuses a row that came through a connection of another character set. It has the column `wave` */
-export async function migrateMysql(query: Query, names: Names, check: (found: Row) => unknown): Promise<void> {
-	const { schema } = names;
+/** The clock of the database, in milliseconds. */
+const now = "(timestampdiff(microsecond, '1970-01-01', utc_timestamp(6)) div 1000)";
+
+/** A database for which a change of a table is no part of a transaction. */
+export interface MysqlMigration {
+	query: Query;
+	update: Update;
+	/** Refuses a row that came through a connection of another character set. It has the column `wave`. */
+	check: (found: Row) => unknown;
+}
+
+/** The migrations, in their order. Tables get their collation as they are created. */
+function mysqlMigrations(names: Names): Migration[] {
+	const created = Object.entries(tablesOf(names)).map(([name, on]) => [
+		name,
+		`create table if not exists ${name} (${on})`,
+	]);
+	return [{ version: "1.0.0", tables: Object.fromEntries(created) }];
+}
+
+/** @param later the migrations of a later version */
+export async function migrateMysql(
+	{ query, update, check }: MysqlMigration,
+	names: Names,
+	later: readonly Migration[],
+): Promise<void> {
+	const all = [...mysqlMigrations(names), ...later];
+	const { schema, meta } = names;
 	const { run, create } = createMigration(query, find);
+	const done = (): Promise<number> => migrationsDone(run, meta);
+	const before = await done();
+	// Those of a later version: what this one would create, that one may have dropped.
+	if (before > all.length) return;
 	if (schema !== "") {
 		const name = schema.slice(0, -1);
 		const [found] = await run("select 1 as found from information_schema.schemata where schema_name = $1", [name]);
 		if (!found) await run(`create schema if not exists ${name}`);
 	}
 	const end = `engine = InnoDB default charset = utf8mb4 collate = ${await collationOf(run, check)}`;
-	for (const [name, definition] of Object.entries(tablesOf(names)))
-		await create(name, `create table if not exists ${name} (${definition}) ${end}`);
-	await writeMeta(run, names, "on duplicate key update id = id");
+	const collated = all.map(
+		({ tables = {}, ...migration }): Migration => ({
+			...migration,
+			tables: Object.fromEntries(Object.entries(tables).map(([name, create]) => [name, `${create} ${end}`])),
+		}),
+	);
+	const [first] = collated;
+	// Until a second one changes them, a table that was dropped is created again.
+	if (first && before <= 1) {
+		for (const [table, statement] of Object.entries(first.tables ?? {})) await create(table, statement);
+		await writeMeta(run, names, "on duplicate key update id = id");
+		await update(`update ${meta} set schema_version = 1 where ${isMeta} and schema_version = 0`);
+	}
+	/** MariaDB gives up soon if a transaction holds the table. MySQL takes what it does not know for a comment, and waits. */
+	const briefly = (sql: string): Promise<Row[]> =>
+		untilFree(isLocked, () => run(`/*M! set statement lock_wait_timeout = 1 for */ ${sql}`));
+	if ((await done()) < all.length)
+		await alone(update, meta, now, () => migrateInSteps(collated, { run: briefly, update, meta }, done));
 }
 
 /**
@@ -85,7 +139,8 @@ function tablesOf({ texts, workers, stops, queues, agencies, meta }: Names): Rec
 			"id varchar(64) not null primary key, version varchar(64) not null, runs_once bigint not null, started_at bigint not null, seen_at bigint not null",
 		[meta]: [
 			"id bigint not null primary key, outbox_id varchar(64) not null, key_id varchar(64) not null, hash_keys text not null",
-			"settled_used bigint not null default 0, schema_version bigint not null default 0",
+			"settled_used bigint not null default 0, schema_version bigint not null default 0, migrating_at bigint",
+			"least_work bigint not null default 0, work_version varchar(64), least_enqueue bigint not null default 0, enqueue_version varchar(64)",
 		].join(", "),
 	};
 }

@@ -11,6 +11,7 @@ import { migrateMysql } from "./mysql-tables.ts";
 import { type Names, namesFrom, type StoreOptions } from "./names.ts";
 import { plainRow, refuseChanged } from "./plain-rows.ts";
 import { retryLocked } from "./retry.ts";
+import { enqueueVersion, mayWork, refuseEnqueue } from "./schema.ts";
 import { createSqlStore } from "./sql.ts";
 import {
 	atOnce,
@@ -100,11 +101,10 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 			set ${saved.set}, version = version + 1
 				${isLeased ? `, arrived = null, lease_until = ${clock} + ${saved.leaseMs}` : ""}
 			where seq = $1 and version = $2
-				${isLeased ? `and ${queues}.id = ${saved.lease} and token = ${saved.token} and ${isFreeToSend(texts, agencies)}` : ""}
+				${isLeased ? `and ${queues}.id = ${saved.lease} and token = ${saved.token} and ${isFreeToSend(texts, agencies)} and ${mayWork({ meta })}` : ""}
 				${isGuarded ? `and begun_at > coalesce((select max(stopped_at) from ${stops} where name in (${saved.stops.join(", ")})), -1)` : ""}`,
 		stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment}) on duplicate key update stopped_at = ${moment}`,
 		meta: `select * from ${meta} where ${isMeta}`,
-		isMigrated: `update ${meta} set schema_version = $1 where ${isMeta} and schema_version < $1`,
 		useSettled: `update ${meta} set settled_used = 1 where ${isMeta} and settled_used = 0`,
 		facts: (count) => `select name, stopped_at from ${stops} where name in (${marks(count)})`,
 		note: `insert into ${stops} (name, stopped_at) values ($1, $2)
@@ -158,9 +158,9 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 		},
 
 		newest: `select seq, agency_id, recipient, purpose, next_at, state from ${texts} force index (arrived)
-			where arrived = 1 and state <> '${unconfirmed}' order by seq desc limit $1`,
+			where arrived = 1 and state <> '${unconfirmed}' and ${mayWork({ meta })} order by seq desc limit $1`,
 		oldest: `select seq, agency_id, recipient, purpose, next_at, state from ${texts} force index (arrived)
-			where arrived = 1 and state <> '${unconfirmed}' order by seq limit $1`,
+			where arrived = 1 and state <> '${unconfirmed}' and ${mayWork({ meta })} order by seq limit $1`,
 		addQueues: (count) => `insert into ${queues} (recipient, agency_id, band, due_at) values ${rowsOfMarks(count, 4)}
 			on duplicate key update due_at = least(due_at, values(due_at)), band = least(band, values(band)), revision = revision + 1`,
 		adopted: (seqs) => `update ${texts} force index (primary) set arrived = null where seq in (${seqs})`,
@@ -186,7 +186,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 		due: (band, at, limit) => `select id, agency_id, band, due_at from ${queues} force index (turn)
 			where agency_id = $${at + 2} and band = ${band} and due_at <= $1 and ${isFree} order by due_at limit ${limit}`,
 		take: (ids) => `update ${queues} force index (primary) set token = $1, lease_until = ${clock} + $3
-			where id in (${ids}) and due_at <= $2 and ${isFree}`,
+			where id in (${ids}) and due_at <= $2 and ${isFree} and ${mayWork({ meta })}`,
 		taken: (ids) =>
 			`select id, agency_id, recipient, band, revision, ${isFollowing(texts, "q", "$2")}
 				from ${queues} q where id in (${ids}) and token = $1`,
@@ -283,22 +283,30 @@ export function mysqlStore(
 	const run = (sql: string, values: Value[]): Promise<Row[]> => retryLocked(() => database.query(sql, values));
 	const query = async (sql: string, values: Value[]): Promise<Row[]> =>
 		undamaged(await run(sql, values), "pool", "mysqlStore");
+	const change = (sql: string, values: Value[]): Promise<number> =>
+		retryLocked(async () => (await database.change?.(sql, values)) ?? 0);
 	const store = createSqlStore({
 		query,
-		change: (sql, values) => retryLocked(async () => (await database.change?.(sql, values)) ?? 0),
+		change,
 		async time(tx) {
 			const connection = tx === undefined ? { query: run } : transactionOf(tx, "mysql", "enqueue", pool);
 			return connection.query(`select ${clock} as ms`, []);
 		},
 		check: async () => refuseChanged(await run(plainRow, []), "pool", "mysqlStore"),
-		migrate: () => migrateMysql(run, names, (found) => undamaged([found], "pool", "migrate")),
+		migrate: (later) =>
+			migrateMysql(
+				{ query: run, update: (sql) => change(sql, []), check: (found) => undamaged([found], "pool", "migrate") },
+				names,
+				later,
+			),
 		async insert(rows) {
 			const ids = rows.map(([id]) => String(id));
 			// What is read shows whether the texts can be stored undamaged.
 			const seen = await query(
-				`select t.*, ${sign} from (select 1 as one) o left join ${texts} t on t.id in (${marks(ids.length)})`,
+				`select t.*, ${sign}, ${enqueueVersion(names)} as least from (select 1 as one) o left join ${texts} t on t.id in (${marks(ids.length)})`,
 				ids,
 			);
+			refuseEnqueue(seen[0]?.least, "enqueue");
 			const known = new Set(seen.flatMap(({ id, state }) => (state === unconfirmed ? [] : [id])));
 			const added = rows.filter(([id]) => !known.has(id));
 			if (added.length === 0) return seen;
@@ -364,19 +372,27 @@ const onConflict = `on duplicate key update ${insertedColumns
 	.map((name) => `${name} = if(state = '${unconfirmed}', values(${name}), ${name})`)
 	.join(", ")}`;
 
+/** The least version that may enqueue, for the statements after it on a connection. */
+const leastOnConnection = "@messaging_conversations_least";
+
 /**
  * Inserts a row that is safe outside of a transaction too, and reads. Throws if the two did not run in one transaction: if that
  * ends in between, the savepoint is gone. All is sent at once, so that a `commit` that is not waited for comes after it.
+ *
+ * Whether this version may do it is asked by a `select` of its own: in any other statement InnoDB would lock the row that
+ * `migrate` changes, until the caller commits.
  */
 async function proven(
 	connection: Connection,
+	names: Names,
 	operation: Operation,
 	{ insert, read }: Record<"insert" | "read", [sql: string, values: readonly Value[]]>,
 	undo: () => Promise<unknown>,
 ): Promise<Row[]> {
 	const savepoint = `outbox_${crypto.randomUUID().replaceAll("-", "")}`;
-	const [begun, inserted, found, ended] = await Promise.allSettled([
+	const [begun, least, inserted, found, ended] = await Promise.allSettled([
 		connection.query(`savepoint ${savepoint}`, []),
+		connection.query(`select ${leastOnConnection} := ${enqueueVersion(names)} as least`, []),
 		connection.query(...insert),
 		connection.query(...read),
 		connection.query(`release savepoint ${savepoint}`, []),
@@ -387,9 +403,12 @@ async function proven(
 			"cannot be proven to be open, because MySQL prepares no savepoint. With Prisma, pass useTextProtocol: true to PrismaMariaDb",
 			operation,
 		);
-	for (const each of [begun, inserted, found]) if (each.status === "rejected") throw each.reason;
-	if (ended.status === "fulfilled" && found.status === "fulfilled") return found.value;
+	for (const each of [begun, least, inserted, found]) if (each.status === "rejected") throw each.reason;
+	const version = least.status === "fulfilled" ? least.value[0]?.least : undefined;
+	const isRefused = typeof version === "string";
+	if (ended.status === "fulfilled" && found.status === "fulfilled" && !isRefused) return found.value;
 	await undo().catch(() => {});
+	if (isRefused) refuseEnqueue(version, operation);
 	if (ended.status === "rejected" && !isWithoutTransaction(ended.reason)) throw ended.reason;
 	return refuseEnded(operation);
 }
@@ -399,10 +418,11 @@ async function proven(
  * stays hidden.
  */
 const ifOpen = (value: string, otherwise: string): string =>
-	`/*M! if((@@in_transaction = 1 or @@autocommit = 0) and @@character_set_results = 'utf8mb4', ${value}, */ ${otherwise} /*M! ) */`;
+	`/*M! if((@@in_transaction = 1 or @@autocommit = 0) and @@character_set_results = 'utf8mb4' and ${leastOnConnection} is null, ${value}, */ ${otherwise} /*M! ) */`;
 
 /** Stores rows, proves that they disappear with the transaction, and makes them texts if they are none yet. */
-async function insertIn(connection: Connection, { texts }: Names, rows: readonly Value[][]): Promise<Row[]> {
+async function insertIn(connection: Connection, names: Names, rows: readonly Value[][]): Promise<Row[]> {
+	const { texts } = names;
 	const ids = rows.map(([id]) => String(id));
 	const token = crypto.randomUUID();
 	const undo = () =>
@@ -423,6 +443,7 @@ async function insertIn(connection: Connection, { texts }: Names, rows: readonly
 	];
 	const stored = await proven(
 		connection,
+		names,
 		"enqueue",
 		{ insert: [insert, [...rows.flat(), token]], read: read(ids) },
 		undo,
@@ -460,17 +481,18 @@ const nextAt = insertedColumns.split(", ").indexOf("next_at");
 async function changeIn(
 	connection: Connection,
 	operation: Operation,
-	{ meta }: Names,
+	names: Names,
 	read: [sql: string, values: readonly Value[]],
 	/** The change of the rows that were read, if a condition holds. */
 	change: (rows: readonly Row[], isProven: string) => [sql: string, values: readonly Value[]] | undefined,
 ): Promise<{ rows: Row[]; count: number }> {
+	const { meta } = names;
 	const [high = 0, low = 0] = crypto.getRandomValues(new Uint32Array(2));
 	// Not the row of the outbox.
 	const isProof = `id = ${high * 2 ** 20 + (low % 2 ** 20) + 2}`;
 	const remove = () => connection.change?.(`delete from ${meta} where ${isProof}`, []) ?? Promise.resolve(0);
 	const insert = `insert into ${meta} set ${isProof}, outbox_id = 'proof', key_id = '', hash_keys = ''`;
-	const rows = await proven(connection, operation, { insert: [insert, []], read }, remove);
+	const rows = await proven(connection, names, operation, { insert: [insert, []], read }, remove);
 	const made = change(rows, `exists (select 1 from ${meta} where ${isProof})`);
 	// At once, so that a `commit` that is not waited for comes before both, or after both.
 	const [done, removed] = await Promise.allSettled([made ? connection.change?.(...made) : 0, remove()]);

@@ -2,10 +2,21 @@
  * The tables on PostgreSQL. None of these statements makes an `enqueue` wait: an index of a table with texts is built beside the
  * work.
  */
+import { isPartnerError } from "messaging-conversations";
 import { isInTransactionBlock, isLockTimeout } from "./database-error.ts";
-import { createdUnreached, refuseOpenTable, refuseReached } from "./grants.ts";
+import { refuseOpenTable, refuseReached, unlessReached } from "./grants.ts";
 import { isMeta, writeMeta } from "./meta.ts";
-import { createMigration, lockMs, type Query, untilFree } from "./migration.ts";
+import {
+	alone,
+	createMigration,
+	lockMs,
+	type Migration,
+	migrationsDone,
+	numbersOf,
+	type Query,
+	type Update,
+	untilFree,
+} from "./migration.ts";
 import type { Names } from "./names.ts";
 import { isOpen, open, turnOrder } from "./statements.ts";
 
@@ -49,47 +60,72 @@ const queueIndexes = {
 const inSchema =
 	"to_regclass(case when strpos($1, '.') > 0 then $1 else quote_ident(current_schema()) || '.' || $1 end)";
 
-/** After this time without a sign of it, a process that builds indexes is taken for dead, in milliseconds. */
-const turnMs = 30_000;
+/** The clock of the database, in milliseconds. */
+const now = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
 
-export async function migratePostgres(query: Query, names: Names): Promise<void> {
-	const { schema, texts, workers, stops, queues, agencies, meta } = names;
-	const migration = createMigration(query, `select 1 as found where ${inSchema} is not null`);
-	const { run } = migration;
-	const create = (table: string, statement: string): Promise<void> =>
-		migration
-			.create(table, createdUnreached(table, statement))
-			.catch((error: unknown) => refuseOpenTable(run, names, error));
+/** The migrations, in their order. */
+function postgresMigrations({ texts, workers, stops, queues, agencies, meta }: Names): Migration[] {
+	const tables = {
+		[meta]: `(id bigint primary key, outbox_id text not null, key_id text not null, hash_keys text not null,
+			settled_used bigint not null default 0, schema_version bigint not null default 0, migrating_at bigint,
+			least_work bigint not null default 0, work_version text, least_enqueue bigint not null default 0, enqueue_version text)`,
+		[texts]: `(${columns})`,
+		[stops]: "(name text primary key, stopped_at bigint not null)",
+		[queues]: `(id ${id}, recipient text not null, agency_id text not null, band bigint not null,
+			due_at bigint not null, lease_until bigint, token text, revision bigint not null default 0, unique (recipient, agency_id))`,
+		[agencies]: `(agency_id text primary key, served_at bigint not null default 0,
+			paused_until bigint not null default 0, failures bigint not null default 0, reason text,
+			cause text, since bigint, suspended_since bigint, suspended_reason text, suspended_by text)`,
+		[workers]: `(id text primary key, version text not null, runs_once bigint not null,
+			started_at bigint not null, seen_at bigint not null)`,
+	};
+	const created = Object.entries(tables).map(([name, on]) => [name, `create table if not exists ${name} ${on}`]);
+	return [{ version: "1.0.0", tables: Object.fromEntries(created) }];
+}
 
-	/** Runs one statement that gives up after a moment if a transaction holds the table, again and again. */
-	const briefly = (sql: string): Promise<unknown> =>
+/** @param later the migrations of a later version */
+export async function migratePostgres(query: Query, names: Names, later: readonly Migration[]): Promise<void> {
+	const all = [...postgresMigrations(names), ...later];
+	const { schema, texts, queues, meta } = names;
+	const { run, exists } = createMigration(query, `select 1 as found where ${inSchema} is not null`);
+	const update: Update = async (sql) => (await run(`${sql} returning 1 as one`)).length;
+	const done = async (): Promise<number> => ((await exists(meta)) ? migrationsDone(run, meta) : 0);
+
+	/** Runs statements in one transaction. It gives up after a moment if another one holds a table, again and again. */
+	const briefly = (...statements: string[]): Promise<unknown> =>
 		untilFree(isLockTimeout, () =>
-			run(`do $do$ begin perform set_config('lock_timeout', '${lockMs}ms', true); ${sql}; end $do$`),
+			run(`do $do$ begin perform set_config('lock_timeout', '${lockMs}ms', true); ${statements.join("; ")}; end $do$`),
+		).catch((error: unknown) => refuseOpenTable(run, names, error));
+
+	/** Creates the tables that are missing. */
+	async function createTables({ tables = {} }: Migration): Promise<void> {
+		const missing: [string, string][] = [];
+		// Asked first, because "if not exists" needs the right to create it even when it is there.
+		for (const table of Object.entries(tables)) if (!(await exists(table[0]))) missing.push(table);
+		if (missing.length === 0) return;
+		const names = missing.map(([name]) => name);
+		const create = () => briefly(...missing.map(([, statement]) => statement), unlessReached(names));
+		// It fails when another process creates the same at that moment. Then it is there.
+		await create().catch((error: unknown) => (isPartnerError(error) ? Promise.reject(error) : create()));
+	}
+
+	/** Runs one in a transaction, unless another process has. A row of no table is locked that an enqueue would wait for. */
+	async function runNext(next: Migration, number: number): Promise<void> {
+		const { tables = {}, changes = [] } = next;
+		const numbers = [`schema_version = ${number}`, numbersOf(next, number)].filter(Boolean).join(", ");
+		await briefly(
+			`update ${meta} set ${numbers} where ${isMeta} and schema_version = ${number - 1}`,
+			"if not found then return; end if",
+			...Object.values(tables),
+			...changes,
+			unlessReached(Object.keys(tables)),
 		);
+	}
 
 	/** Whether an index is complete: false if its build was ended, or is under way. Undefined if there is none. */
 	async function isValid(name: string): Promise<boolean | undefined> {
 		const [row] = await run(`select indisvalid as valid from pg_index where indexrelid = ${inSchema}`, [name]);
 		return row && row.valid === true;
-	}
-
-	/**
-	 * Runs it while no other process does. Of two builds beside each other the database ends one, because each waits for the other. Who
-	 * has the turn says so every few seconds, by the clock of the database.
-	 */
-	async function alone(act: () => Promise<void>): Promise<void> {
-		const now = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
-		const begin = `update ${meta} set migrating_at = ${now}
-			where ${isMeta} and coalesce(migrating_at, 0) < ${now} - ${turnMs} returning 1 as one`;
-		const renew = `update ${meta} set migrating_at = ${now} where ${isMeta}`;
-		while ((await run(begin)).length === 0) await new Promise((resolve) => setTimeout(resolve, turnMs / 60));
-		const renewing = setInterval(() => run(renew).catch(() => {}), turnMs / 6);
-		try {
-			await act();
-		} finally {
-			clearInterval(renewing);
-			await run(`update ${meta} set migrating_at = null where ${isMeta}`);
-		}
 	}
 
 	async function createIndex(table: string, end: string, on: string, isEmpty: boolean): Promise<void> {
@@ -113,35 +149,22 @@ export async function migratePostgres(query: Query, names: Names): Promise<void>
 	}
 
 	await refuseReached(run, names);
+	const before = await done();
+	// Those of a later version: what this one would create, that one may have dropped.
+	if (before > all.length) return;
 	if (schema !== "") {
 		const [found] = await run("select 1 as found where to_regnamespace($1) is not null", [schema.slice(0, -1)]);
 		const statement = `create schema if not exists ${schema.slice(0, -1)}`;
 		if (!found) await run(statement).catch(() => run(statement));
 	}
-	await create(texts, `create table if not exists ${texts} (${columns})`);
-	await create(stops, `create table if not exists ${stops} (name text primary key, stopped_at bigint not null)`);
-	await create(
-		queues,
-		`create table if not exists ${queues} (id ${id}, recipient text not null, agency_id text not null, band bigint not null,
-			due_at bigint not null, lease_until bigint, token text, revision bigint not null default 0, unique (recipient, agency_id))`,
-	);
-	await create(
-		agencies,
-		`create table if not exists ${agencies} (agency_id text primary key, served_at bigint not null default 0,
-			paused_until bigint not null default 0, failures bigint not null default 0, reason text,
-			cause text, since bigint, suspended_since bigint, suspended_reason text, suspended_by text)`,
-	);
-	await create(
-		workers,
-		`create table if not exists ${workers} (id text primary key, version text not null, runs_once bigint not null,
-			started_at bigint not null, seen_at bigint not null)`,
-	);
-	await create(
-		meta,
-		`create table if not exists ${meta} (id bigint primary key, outbox_id text not null, key_id text not null, hash_keys text not null, settled_used bigint not null default 0,
-			schema_version bigint not null default 0, migrating_at bigint)`,
-	);
-	await writeMeta(run, names, "on conflict (id) do nothing");
+	const [first] = all;
+	// Until a second one changes them, a table that was dropped is created again.
+	if (first && before <= 1) {
+		await createTables(first);
+		await writeMeta(run, names, "on conflict (id) do nothing");
+		await update(`update ${meta} set schema_version = 1 where ${isMeta} and schema_version = 0`);
+	}
+	for (let number = await done(); number < all.length; number++) await runNext(all[number] as Migration, number + 1);
 	const builds = [
 		...Object.entries(queueIndexes).map(([end, on]) => [queues, end, on] as const),
 		...Object.entries(indexes).map(([end, on]) => [texts, end, on] as const),
@@ -151,8 +174,9 @@ export async function migratePostgres(query: Query, names: Names): Promise<void>
 		for (const build of builds) if ((await isValid(`${build[0]}_${build[1]}`)) !== true) found.push(build);
 		return found;
 	};
+	// Of two builds beside each other the database ends one, because each waits for the other.
 	if ((await missingBuilds()).length > 0)
-		await alone(async () => {
+		await alone(update, meta, now, async () => {
 			// Those that another process has built meanwhile are left out.
 			for (const [table, end, on] of await missingBuilds())
 				await createIndex(table, end, on, (await run(`select 1 as found from ${table} limit 1`)).length === 0);

@@ -10,6 +10,7 @@ import { refuseChanged, typedRow } from "./plain-rows.ts";
 import { migratePostgres } from "./postgres-tables.ts";
 import { retryLocked } from "./retry.ts";
 import { hiddenIn, refuseHidden, refuseUnreadable } from "./row-security.ts";
+import { enqueueVersion, mayWork, refuseEnqueue } from "./schema.ts";
 import { createSqlStore } from "./sql.ts";
 import {
 	atOnce,
@@ -76,12 +77,11 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names, hi
 		update ${texts} set ${saved.set}, version = version + 1,
 			arrived = case when ${saved.isLeased}::bigint = 1 then null else arrived end
 		where seq = $1 and version = $2
-			and (${saved.isLeased}::bigint = 0 or (exists (select 1 from lease) and ${isFreeToSend(texts, agencies)} and ${hidden} is null))
+			and (${saved.isLeased}::bigint = 0 or (exists (select 1 from lease) and ${isFreeToSend(texts, agencies)} and ${hidden} is null and ${mayWork({ meta })}))
 			and (${saved.isGuarded}::bigint = 0 or begun_at > coalesce((select max(stopped_at) from ${stops} where name in (${saved.stops.map((name) => `${name}::text`).join(", ")})), -1))
 		returning 1 as one`,
 	stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment}) on conflict (name) do update set stopped_at = ${moment}`,
 	meta: `select * from ${meta} where ${isMeta}`,
-	isMigrated: `update ${meta} set schema_version = $1 where ${isMeta} and schema_version < $1 returning 1 as one`,
 	useSettled: `update ${meta} set settled_used = 1 where ${isMeta} and settled_used = 0 returning 1 as one`,
 	facts: (count) => `select name, stopped_at from ${stops} where name in (${marks(count)})`,
 	note: `insert into ${stops} (name, stopped_at) values ($1, $2)
@@ -128,9 +128,9 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names, hi
 	},
 
 	newest: `select seq, agency_id, recipient, purpose, next_at, state from ${texts}
-		where arrived = 1 and next_at is not null order by seq desc limit $1`,
+		where arrived = 1 and next_at is not null and ${mayWork({ meta })} order by seq desc limit $1`,
 	oldest: `select seq, agency_id, recipient, purpose, next_at, state from ${texts}
-		where arrived = 1 and next_at is not null order by seq limit $1`,
+		where arrived = 1 and next_at is not null and ${mayWork({ meta })} order by seq limit $1`,
 	addQueues: (count) => `insert into ${queues} (recipient, agency_id, band, due_at) values ${rowsOfMarks(count, 4)}
 		on conflict (recipient, agency_id) do update set due_at = least(${queues}.due_at, excluded.due_at),
 			band = least(${queues}.band, excluded.band), revision = ${queues}.revision + 1`,
@@ -167,6 +167,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names, hi
 		where agency_id = $${at + 2} and band = ${band} and due_at <= $1 and ${isFree} order by due_at limit ${limit}`,
 	take: (ids) => `update ${queues} set token = $1, lease_until = ${clock} + $3::bigint
 		where id in (select id from ${queues} where id in (${ids}) and due_at <= $2 and ${isFree} for update skip locked)
+			and ${mayWork({ meta })}
 		returning id, agency_id, recipient, band, revision, ${isFollowing(texts, queues, "$2")}`,
 	watched: [3, 2, 1, 0]
 		.map(
@@ -245,6 +246,7 @@ export function postgresStore(
 		ids.map(String),
 	];
 	const hidden = hiddenIn(names);
+	const least = enqueueVersion(names);
 	/** What a worker repeats asks it in `beat` alone. */
 	const checkRows = async (operation: string): Promise<void> =>
 		refuseHidden((await query(`select ${hidden} as hidden`, []))[0], "pool", operation);
@@ -268,10 +270,10 @@ export function postgresStore(
 
 	async function insertIn(connection: Connection, rows: readonly Value[][]): Promise<Row[]> {
 		const stored = await proven(
-			{ connection, hidden, operation: "enqueue" },
+			{ connection, hidden, least, operation: "enqueue" },
 			rows.flat(),
 			(proof) => `with ${proof}, stored as (${insert(rows.length, "join proof on is_open")})
-				select proof.is_open, proof.hidden, stored.* from proof left join stored on true`,
+				select proof.is_open, proof.hidden, proof.least, stored.* from proof left join stored on true`,
 		);
 		if (!stored) return refuseEnded("enqueue");
 		const known = stored.filter(({ id }) => id !== null);
@@ -288,21 +290,22 @@ export function postgresStore(
 		},
 		check: async () => refuseChanged(await query(typedRow, []), "pool", "postgresStore"),
 		checkRows: () => checkRows("postgresStore"),
-		async migrate() {
+		async migrate(later) {
 			await checkRows("migrate");
-			await migratePostgres(query, names);
+			await migratePostgres(query, names, later);
 			await checkRows("migrate");
 		},
 		async insert(rows) {
-			const statement = `with proof as materialized (select ${hidden} as hidden),
-				stored as (${insert(rows.length, "join proof on hidden is null")})
-				select proof.hidden, stored.* from proof left join stored on true`;
+			const statement = `with proof as materialized (select ${hidden} as hidden, ${least} as least),
+				stored as (${insert(rows.length, "join proof on hidden is null and least is null")})
+				select proof.hidden, proof.least, stored.* from proof left join stored on true`;
 			const found = await query(statement, rows.flat()).catch(async (error: unknown) => {
 				// With `row_security = off` PostgreSQL refuses it, and does not name the role.
 				if (isForbidden(error)) await checkRows("enqueue");
 				throw error;
 			});
 			refuseHidden(found[0], "pool", "enqueue");
+			refuseEnqueue(found[0]?.least, "enqueue");
 			const stored = found.filter(({ id }) => id !== null);
 			const before = others(rows, stored);
 			return before ? [...stored, ...(await query(...before))] : stored;
@@ -321,10 +324,10 @@ export function postgresStore(
 				.query(`select seq from ${texts} where id = $1 for update`, [id])
 				.catch((error: unknown) => refuseUnreadable(error, "enqueue"));
 			const isDone = await proven(
-				{ connection, hidden, operation: "enqueue" },
+				{ connection, hidden, least, operation: "enqueue" },
 				[...values, now, id, agencyId],
 				(proof) => `with ${proof}, done as (${change} returning 1), stored as (${insert(1, `join proof on ${isFree}`)})
-					select is_open, hidden from proof`,
+					select is_open, hidden, least from proof`,
 			);
 			return isDone ? both(await connection.query(...found([id, by])), by, id) : refuseEnded("enqueue");
 		},
@@ -332,9 +335,9 @@ export function postgresStore(
 			const connection = transactionOf(tx, "postgres", "cancel", pool);
 			const change = `${cancel("requested", "$2::bigint")} and id = $1 and state in ${open}`;
 			const isDone = await proven(
-				{ connection, hidden, operation: "cancel" },
+				{ connection, hidden, least, operation: "cancel" },
 				[id, now],
-				(proof) => `with ${proof}, done as (${change} returning 1) select is_open, hidden from proof`,
+				(proof) => `with ${proof}, done as (${change} returning 1) select is_open, hidden, least from proof`,
 			);
 			return isDone ? (await connection.query(...found([id])))[0] : refuseEnded("cancel");
 		},
@@ -344,9 +347,9 @@ export function postgresStore(
 			const connection = transactionOf(tx, "postgres", "acknowledge", pool);
 			const update = `update ${texts} set unacknowledged = null from proof where is_open and ${isMeant(values.length / 2)}`;
 			const done = await proven(
-				{ connection, hidden, operation: "acknowledge" },
+				{ connection, hidden, least, operation: "acknowledge" },
 				values,
-				(proof) => `with ${proof}, done as (${update} returning 1) select is_open, hidden from proof`,
+				(proof) => `with ${proof}, done as (${update} returning 1) select is_open, hidden, least from proof`,
 			);
 			if (!done) refuseEnded("acknowledge");
 		},
@@ -372,7 +375,12 @@ const sign = "current_setting('messaging_conversations.tx', true)";
  * transaction, or in one that has ended since, the mark is gone. Undefined if no transaction is open.
  */
 async function proven(
-	{ connection, hidden, operation }: { connection: Connection; hidden: string; operation: Operation },
+	{
+		connection,
+		hidden,
+		least,
+		operation,
+	}: { connection: Connection; hidden: string; least: string; operation: Operation },
 	given: Value[],
 	statement: (proof: string) => string,
 ): Promise<Row[] | undefined> {
@@ -380,13 +388,16 @@ async function proven(
 	const mark = `$${values.length}::text`;
 	const isAssigned = "pg_current_xact_id_if_assigned() is not null";
 	const byNumber = `case when not is_open then set_config('messaging_conversations.tx', concat(${sign}, ${mark}), true) end as mark
-		from (select ${isAssigned} as is_open, ${hidden} as hidden) as number`;
+		from (select ${isAssigned} as is_open, ${hidden} as hidden, ${least} as least) as number`;
 	const byMark = `null as mark
-		from (select coalesce(strpos(${sign}, ${mark}), 0) > 0 as is_open, ${hidden} as hidden) as number`;
+		from (select coalesce(strpos(${sign}, ${mark}), 0) > 0 as is_open, ${hidden} as hidden, ${least} as least) as number`;
 	for (const proof of [byNumber, byMark]) {
-		const sql = statement(`proof as materialized (select is_open and hidden is null as is_open, hidden, ${proof})`);
+		const sql = statement(
+			`proof as materialized (select is_open and hidden is null and least is null as is_open, hidden, least, ${proof})`,
+		);
 		const rows = await connection.query(sql, values).catch((error: unknown) => refuseUnreadable(error, operation));
 		refuseHidden(rows[0], "tx", operation);
+		refuseEnqueue(rows[0]?.least, operation);
 		if (rows[0]?.is_open === true) return rows;
 	}
 	return undefined;

@@ -15,6 +15,8 @@ type Queues = Pick<
 interface Run {
 	query: (sql: string, values: Value[]) => Promise<Row[]>;
 	change: (sql: string, values: Value[]) => Promise<number>;
+	/** Throws if this version may not work. */
+	checkWork: () => Promise<void>;
 }
 
 /** Agencies that one claim looks at. */
@@ -41,7 +43,7 @@ const turnFrom = ({ agency_id, is_suspended }: Row): Turn => ({
 	isSuspended: Number(is_suspended) > 0,
 });
 
-export function createQueues(statements: Statements, { query, change }: Run): Queues {
+export function createQueues(statements: Statements, { query, change, checkWork }: Run): Queues {
 	/** Agencies whose rows are there. */
 	const known = new Set<string>();
 	let knownSince = performance.now();
@@ -175,11 +177,14 @@ export function createQueues(statements: Statements, { query, change }: Run): Qu
 			if (due.length === 0) return [];
 			const ids = turn.map(({ agencyId }) => agencyId);
 			const picked = chosen(await query(due.join(" union all "), [now, ...ids]), ids, limit, each);
-			return take(
+			const leases = await take(
 				picked.map(({ id }) => Number(id)),
 				options,
 				turn,
 			);
+			// Another worker was faster, or this version may not work any more.
+			if (leases.length === 0 && picked.length > 0) await checkWork();
+			return leases;
 		},
 		watched: async (agencyId, now, limit) =>
 			(await query(statements.watched, [agencyId, now, limit])).map(({ recipient }) => String(recipient)),

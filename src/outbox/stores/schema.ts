@@ -1,24 +1,64 @@
 /*
- * Which tables a database has, for programs that did not create them.
+ * Which version of the package may do what with the tables. A migration of a later version can end what earlier ones do: the
+ * statements of the claim and of the insert ask for it themselves, because a process may have started before it. None of them
+ * locks the row that it reads, so that no `enqueue` waits for a migration.
  */
+import { PartnerConfigurationError } from "messaging-conversations";
+import { version } from "../../../package.json";
 import { refuse } from "../input.ts";
 import { type AnyQueryable, databaseOf } from "../transaction.ts";
-import type { Dialect } from "./connection.ts";
+import type { Dialect, Row } from "./connection.ts";
 import { isUnmigrated } from "./database-error.ts";
 import { isMeta } from "./meta.ts";
-import { namesFrom } from "./names.ts";
+import { type Names, namesFrom } from "./names.ts";
 
-/** Grows with each change of the tables that this version must not work with. */
-export const schemaVersion = 1;
+/** The migrations that this version knows, and needs. */
+const schemaVersion = 1;
+
+/** Whether this version may work, as a condition in SQL. */
+export const mayWork = ({ meta }: Pick<Names, "meta">): string =>
+	`exists (select 1 from ${meta} where ${isMeta} and schema_version >= ${schemaVersion} and least_work <= ${schemaVersion})`;
+
+/** The least version that may enqueue, in SQL: null if this one may. */
+export const enqueueVersion = ({ meta }: Pick<Names, "meta">): string =>
+	`(select enqueue_version from ${meta} where ${isMeta} and least_enqueue > ${schemaVersion})`;
+
+const install = (least: unknown): string =>
+	`Install messaging-conversations ${least} or later, and start the process again; this is ${version}`;
+
+/** Refuses to work by the row of the outbox. */
+export function refuseWork(row: Row | undefined): void {
+	if (Number(row?.least_work) > schemaVersion) {
+		const rule = `was migrated by a later version, which holds back texts that this one would send. ${install(row?.work_version)}`;
+		throw new PartnerConfigurationError({ field: "store", rule, operation: "work" });
+	}
+	if (!row || Number(row.schema_version) < schemaVersion)
+		throw new PartnerConfigurationError({
+			field: "store",
+			rule: "has tables of an earlier version: call outbox.migrate() first",
+			operation: "work",
+		});
+}
+
+/** The same by the row of the outbox. */
+export const refuseChange = (row: Row | undefined, operation: string): void =>
+	refuseEnqueue(Number(row?.least_enqueue) > schemaVersion ? row?.enqueue_version : null, operation);
+
+/** Refuses to store a text, or to change one, by what {@link enqueueVersion} gave. */
+export function refuseEnqueue(least: unknown, operation: string): void {
+	if (typeof least !== "string") return;
+	const rule = `was migrated by a later version, which reads what this one stores no more. ${install(least)}`;
+	throw new PartnerConfigurationError({ field: "store", rule, operation });
+}
 
 const stores = { postgres: "postgresStore", mysql: "mysqlStore", sqlite: "sqliteStore" } as const;
 
 /**
- * The version of the tables; 0 if `migrate` has not ended. Undefined if they are not there.
+ * The row of an outbox; an empty one if `migrate` has not ended. Undefined if its tables are not there.
  *
  * @throws PartnerInvalidInput for an invalid prefix
  */
-async function schemaOf(db: unknown, dialect: Dialect, prefix: string): Promise<number | undefined> {
+async function rowOf(db: unknown, dialect: Dialect, prefix: string): Promise<Row | undefined> {
 	const operation = stores[dialect];
 	const { texts, meta } = namesFrom({ prefix }, operation);
 	const { query } = databaseOf(db as AnyQueryable, dialect, "database", operation);
@@ -31,22 +71,32 @@ async function schemaOf(db: unknown, dialect: Dialect, prefix: string): Promise<
 			},
 		);
 	if (!(await exists(texts))) return undefined;
-	if (!(await exists(meta))) return 0;
-	const [row] = await query(`select schema_version from ${meta} where ${isMeta}`, []);
-	return Number(row?.schema_version ?? 0);
+	if (!(await exists(meta))) return {};
+	const numbers = "schema_version, least_work, work_version, least_enqueue, enqueue_version";
+	return (await query(`select ${numbers} from ${meta} where ${isMeta}`, []))[0] ?? {};
 }
 
-/** @throws PartnerInvalidInput if the tables are not of this version */
-export async function refuseOtherSchema(db: unknown, dialect: Dialect, prefix: string): Promise<void> {
-	const found = await schemaOf(db, dialect, prefix);
+/**
+ * Whether programs of this version may only read.
+ *
+ * @returns the sentence that says so
+ * @throws PartnerInvalidInput if the tables are missing, or not complete
+ */
+export async function readOnlySince(db: unknown, dialect: Dialect, prefix: string): Promise<string | undefined> {
+	const found = await rowOf(db, dialect, prefix);
 	if (found === undefined)
 		refuse(
 			"prefix",
 			"names no tables of this database: are the database and --prefix the right ones, and has outbox.migrate() run?",
 			"outbox",
 		);
-	if (found < schemaVersion)
+	if (Number(found.schema_version ?? 0) < schemaVersion)
 		refuse("prefix", "names tables that are not complete: run outbox.migrate() first", "outbox");
-	if (found > schemaVersion)
-		refuse("prefix", "names tables of a later version of the package: use the command of that version", "outbox");
+	const [least] = [
+		[found.least_work, found.work_version],
+		[found.least_enqueue, found.enqueue_version],
+	].flatMap(([number, name]) => (Number(number) > schemaVersion ? [name] : []));
+	return least === undefined
+		? undefined
+		: `The tables were migrated by a later version. This command, of ${version}, may read them wrongly, and changes nothing: use that of ${least} or later.`;
 }

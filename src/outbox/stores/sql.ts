@@ -15,7 +15,7 @@ import { createOperations } from "./operations.ts";
 import { refuseChangedText } from "./plain-rows.ts";
 import { createQueues } from "./queues.ts";
 import { inTurn, openTextFrom, savedValues, textFrom } from "./rows.ts";
-import { schemaVersion } from "./schema.ts";
+import { refuseChange, refuseWork } from "./schema.ts";
 import { atOnce, type Database } from "./statements.ts";
 import { createSweeps } from "./sweep.ts";
 
@@ -79,9 +79,21 @@ export function createSqlStore(database: Database): OutboxStore {
 			return act(...values);
 		};
 
+	const metaRow = async (): Promise<Row | undefined> => (await query(statements.meta, []))[0];
+	/** Refuses a version of which nothing is read any more. */
+	const mayChange = async (operation: string): Promise<void> => refuseChange(await metaRow(), operation);
+	const checkWork = async (): Promise<void> => refuseWork(await metaRow());
+	const changing =
+		<Values extends unknown[], Result>(operation: string, act: (...values: Values) => Promise<Result>) =>
+		async (...values: Values): Promise<Result> => {
+			await seesAll();
+			await mayChange(operation);
+			return act(...values);
+		};
+
 	const names = createContactNames(createMeta(statements.meta, query));
 	const { changeTexts, changeQueues } = createSweeps(statements, { query, change });
-	const queues = createQueues(statements, { query, change });
+	const queues = createQueues(statements, { query, change, checkWork });
 	const facts = createFacts(statements, names, { query });
 	const operations = createOperations(statements, { query, change, changeQueues });
 	const { time: readTime } = database;
@@ -96,10 +108,10 @@ export function createSqlStore(database: Database): OutboxStore {
 		...storeMark,
 		...time,
 		...queues,
-		async migrate() {
+		async migrate(later = []) {
 			await check();
-			await shielded([], database.migrate());
-			await change(statements.isMigrated, [schemaVersion]);
+			await shielded([], database.migrate(later));
+			if (later.length === 0) await mayChange("migrate");
 		},
 		insert: (text, tx) => after(insertMany([text], tx), ([row]) => row as OutboxText),
 		insertMany,
@@ -144,7 +156,7 @@ export function createSqlStore(database: Database): OutboxStore {
 			const values = [...savedValues(text), id, token, leaseMs, ...options, ...stops];
 			return (await change(statements.save({ isGuarded, isLeased }), values)) > 0;
 		},
-		stop: seeing(async (recipient) => {
+		stop: changing("cancelAll", async (recipient) => {
 			await query(statements.stop, (await names.stopsOf(recipient)).slice(0, 1));
 			await nextMoment();
 		}),
@@ -178,6 +190,7 @@ export function createSqlStore(database: Database): OutboxStore {
 			return textsOf(statements.unacknowledged(held), [limit]);
 		}),
 		async acknowledge(changes, tx) {
+			if (tx === undefined) await mayChange("acknowledge");
 			// All statements begin here, because what is awaited is not part of a synchronous transaction.
 			const statements = inChunks(changes, mostAcknowledged).map((some) => {
 				const values = some.flatMap(({ id, revision }) => [id, revision]);
@@ -185,24 +198,27 @@ export function createSqlStore(database: Database): OutboxStore {
 			});
 			await Promise.all(statements);
 		},
-		erase: seeing(async (which) => {
+		erase: changing("erase", async (which) => {
 			const [what, values]: ["erase" | "eraseOne", Value[]] =
 				"id" in which ? ["eraseOne", [which.id]] : ["erase", whose(which)];
 			for (const statement of statements[what]) await changeTexts(statement, values);
 			if (what === "erase") await change(statements.removeQueues, values);
 		}),
-		purge: seeing(async (before) => changeTexts(statements.purge(await isSettledUsed()), [before])),
-		restored: seeing(({ from, to }) => changeTexts(statements.restored, [Math.floor(from), Math.floor(to)])),
+		purge: changing("purge", async (before) => changeTexts(statements.purge(await isSettledUsed()), [before])),
+		restored: changing("restored", ({ from, to }) =>
+			changeTexts(statements.restored, [Math.floor(from), Math.floor(to)]),
+		),
 		...facts,
-		note: seeing(facts.note),
+		note: changing("optOut", facts.note),
 		...operations,
 		async beat(worker) {
 			await check();
 			await seesAll();
+			await checkWork();
 			return operations.beat(worker);
 		},
-		suspend: seeing(operations.suspend),
-		endSuspension: seeing(operations.endSuspension),
+		suspend: changing("suspend", operations.suspend),
+		endSuspension: changing("resume", operations.endSuspension),
 		counts: seeing(operations.counts),
 		list: seeing(operations.list),
 	};

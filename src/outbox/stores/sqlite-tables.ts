@@ -1,8 +1,17 @@
 /*
  * The tables on SQLite.
  */
-import { writeMeta } from "./meta.ts";
-import { createMigration, type Query } from "./migration.ts";
+import { isMeta, writeMeta } from "./meta.ts";
+import {
+	alone,
+	createMigration,
+	type Migration,
+	migrateInSteps,
+	migrationsDone,
+	numbersOf,
+	type Query,
+	type Update,
+} from "./migration.ts";
 import type { Names } from "./names.ts";
 import { isOpen, open, turnOrder } from "./statements.ts";
 
@@ -37,35 +46,69 @@ const indexes = {
 	asleep: "(agency_id, next_at) where state = 'waiting' and reason = 'quiet_hours'",
 };
 
-export async function migrateSqlite(query: Query, names: Names): Promise<void> {
-	const { texts, workers, stops, queues, agencies, meta } = names;
-	const find = "select 1 as found from sqlite_master where lower(name) = lower($1)";
-	const { create } = createMigration(query, find);
+/** The clock of the machine, in milliseconds. SQLite has none of its own before 3.42. */
+const now = "cast((julianday('now') - 2440587.5) * 86400000 as integer)";
 
-	await create(texts, `create table if not exists ${texts} (${columns})`);
-	await create(stops, `create table if not exists ${stops} (name text primary key, stopped_at bigint not null)`);
-	await create(
-		queues,
-		`create table if not exists ${queues} (id ${id}, recipient text not null, agency_id text not null, band bigint not null,
+/** The migrations, in their order. */
+function sqliteMigrations({ texts, workers, stops, queues, agencies, meta }: Names): Migration[] {
+	const tables = {
+		[meta]: `(id bigint primary key, outbox_id text not null, key_id text not null, hash_keys text not null,
+			settled_used bigint not null default 0, schema_version bigint not null default 0, migrating_at bigint,
+			least_work bigint not null default 0, work_version text, least_enqueue bigint not null default 0, enqueue_version text)`,
+		[texts]: `(${columns})`,
+		[stops]: "(name text primary key, stopped_at bigint not null)",
+		[queues]: `(id ${id}, recipient text not null, agency_id text not null, band bigint not null,
 			due_at bigint not null, lease_until bigint, token text, revision bigint not null default 0, unique (recipient, agency_id))`,
-	);
-	await create(
-		agencies,
-		`create table if not exists ${agencies} (agency_id text primary key, served_at bigint not null default 0,
+		[agencies]: `(agency_id text primary key, served_at bigint not null default 0,
 			paused_until bigint not null default 0, failures bigint not null default 0, reason text,
 			cause text, since bigint, suspended_since bigint, suspended_reason text, suspended_by text)`,
-	);
-	await create(
-		workers,
-		`create table if not exists ${workers} (id text primary key, version text not null, runs_once bigint not null,
+		[workers]: `(id text primary key, version text not null, runs_once bigint not null,
 			started_at bigint not null, seen_at bigint not null)`,
-	);
-	await create(
-		meta,
-		`create table if not exists ${meta} (id bigint primary key, outbox_id text not null, key_id text not null, hash_keys text not null, settled_used bigint not null default 0,
-			schema_version bigint not null default 0)`,
-	);
-	await writeMeta(query, names, "on conflict (id) do nothing");
+	};
+	const created = Object.entries(tables).map(([name, on]) => [name, `create table if not exists ${name} ${on}`]);
+	return [{ version: "1.0.0", tables: Object.fromEntries(created) }];
+}
+
+/**
+ * Runs statements in one transaction, unless the first one, which changes a row, finds none. Absent if the library is not
+ * synchronous: what else runs on its connection would come in between.
+ */
+export type Together = (first: string, statements: readonly string[]) => Promise<unknown>;
+
+/** @param later the migrations of a later version */
+export async function migrateSqlite(
+	query: Query,
+	names: Names,
+	together: Together | undefined,
+	later: readonly Migration[],
+): Promise<void> {
+	const all = [...sqliteMigrations(names), ...later];
+	const { texts, queues, meta } = names;
+	const find = "select 1 as found from sqlite_master where lower(name) = lower($1)";
+	const { run, create } = createMigration(query, find);
+	const update: Update = async (sql) => (await run(`${sql} returning 1 as one`)).length;
+	const done = (): Promise<number> => migrationsDone(run, meta);
+
+	const before = await done();
+	// Those of a later version: what this one would create, that one may have dropped.
+	if (before > all.length) return;
+	const [first] = all;
+	// Until a second one changes them, a table that was dropped is created again.
+	if (first && before <= 1) {
+		for (const [table, statement] of Object.entries(first.tables ?? {})) await create(table, statement);
+		await writeMeta(run, names, "on conflict (id) do nothing");
+		await update(`update ${meta} set schema_version = 1 where ${isMeta} and schema_version = 0`);
+	}
+	if ((await done()) < all.length)
+		await alone(update, meta, now, async () => {
+			if (!together) return migrateInSteps(all, { run, update, meta }, done);
+			for (let number = await done(); number < all.length; number++) {
+				const next = all[number] as Migration;
+				const numbers = [`schema_version = ${number + 1}`, numbersOf(next, number + 1)].filter(Boolean).join(", ");
+				const begin = `update ${meta} set ${numbers} where ${isMeta} and schema_version = ${number} returning 1 as one`;
+				await together(begin, [...Object.values(next.tables ?? {}), ...(next.changes ?? [])]);
+			}
+		});
 	const createIndex = (table: string, end: string, on: string): Promise<void> =>
 		create(`${table}_${end}`, `create index if not exists ${table}_${end} on ${table} ${on}`);
 	await createIndex(queues, "turn", "(agency_id, band, due_at)");

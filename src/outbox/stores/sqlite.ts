@@ -15,8 +15,9 @@ import { isMeta } from "./meta.ts";
 import { type Names, namesFrom, type StoreOptions } from "./names.ts";
 import { plainRow, refuseChanged } from "./plain-rows.ts";
 import { retryLocked } from "./retry.ts";
+import { enqueueVersion, mayWork, refuseEnqueue } from "./schema.ts";
 import { createSqlStore } from "./sql.ts";
-import { migrateSqlite } from "./sqlite-tables.ts";
+import { migrateSqlite, type Together } from "./sqlite-tables.ts";
 import {
 	atOnce,
 	both,
@@ -77,12 +78,11 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 	save: ({ isGuarded, isLeased }) => `update ${texts} set ${saved.set}, version = version + 1
 			${isLeased ? ", arrived = null" : ""}
 		where seq = $1 and version = $2
-			${isLeased ? `and exists (select 1 from ${queues} where id = ${saved.lease} and token = ${saved.token}) and ${isFreeToSend(texts, agencies)}` : ""}
+			${isLeased ? `and exists (select 1 from ${queues} where id = ${saved.lease} and token = ${saved.token}) and ${isFreeToSend(texts, agencies)} and ${mayWork({ meta })}` : ""}
 			${isGuarded ? `and seq > coalesce((select max(stopped_at) from ${stops} where name in (${saved.stops.join(", ")})), -1)` : ""}
 		returning 1 as one`,
 	stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment(texts)}) on conflict (name) do update set stopped_at = ${moment(texts)}`,
 	meta: `select * from ${meta} where ${isMeta}`,
-	isMigrated: `update ${meta} set schema_version = $1 where ${isMeta} and schema_version < $1 returning 1 as one`,
 	useSettled: `update ${meta} set settled_used = 1 where ${isMeta} and settled_used = 0 returning 1 as one`,
 	facts: (count) => `select name, stopped_at from ${stops} where name in (${marks(count)})`,
 	note: `insert into ${stops} (name, stopped_at) values ($1, $2)
@@ -129,9 +129,9 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 	},
 
 	newest: `select seq, agency_id, recipient, purpose, next_at, state from ${texts}
-		where arrived = 1 and next_at is not null order by seq desc limit $1`,
+		where arrived = 1 and next_at is not null and ${mayWork({ meta })} order by seq desc limit $1`,
 	oldest: `select seq, agency_id, recipient, purpose, next_at, state from ${texts}
-		where arrived = 1 and next_at is not null order by seq limit $1`,
+		where arrived = 1 and next_at is not null and ${mayWork({ meta })} order by seq limit $1`,
 	addQueues: (count) => `insert into ${queues} (recipient, agency_id, band, due_at) values ${rowsOfMarks(count, 4)}
 		on conflict (recipient, agency_id) do update set due_at = min(${queues}.due_at, excluded.due_at),
 			band = min(${queues}.band, excluded.band), revision = ${queues}.revision + 1`,
@@ -167,7 +167,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 	due: (band, at, limit) => `select id, agency_id, band, due_at from ${queues}
 		where agency_id = $${at + 2} and band = ${band} and due_at <= $1 and ${isFree} order by due_at limit ${limit}`,
 	take: (ids) => `update ${queues} set token = $1, lease_until = ${clock} + $3
-		where id in (${ids}) and due_at <= $2 and ${isFree}
+		where id in (${ids}) and due_at <= $2 and ${isFree} and ${mayWork({ meta })}
 		returning id, agency_id, recipient, band, revision, ${isFollowing(texts, queues, "$2")}`,
 	watched: [3, 2, 1, 0]
 		.map(
@@ -285,52 +285,93 @@ export function sqliteStore(
 	// Whatever ran on the connection while a transaction of the caller is open would become part of it.
 	const query = (sql: string, values: Value[]): Promise<Row[]> =>
 		retryLocked(() => (database.isTransaction() === true ? undefined : run(sql, values)));
+	/** Runs statements of a synchronous library in one transaction. Nothing is awaited, so that nothing comes in between. */
+	const together: Together = (first, statements) =>
+		retryLocked(() => {
+			const { queryNow } = database;
+			if (database.isTransaction() === true || !queryNow) return undefined;
+			const begun = database.query("begin immediate", []);
+			begun.catch(() => {});
+			try {
+				// Without a transaction none of them runs, and the error of its beginning says why.
+				const isFirst = queryNow(first, [])?.length === 1;
+				for (const sql of isFirst ? [...statements, "commit"] : ["rollback"]) queryNow(sql, []);
+			} catch (error) {
+				queryNow("rollback", []);
+				throw error;
+			}
+			return begun;
+		});
 	// Gives the rows in the same statement: a second one would come after the end of a synchronous transaction.
-	const insert = (from: string): string => `insert into ${texts} (${insertedColumns}, state, version, begun_at) ${from}
+	const mayChange = `${enqueueVersion(names)} is null`;
+	const insert = (
+		from: string,
+		where: string,
+	): string => `insert into ${texts} (${insertedColumns}, state, version, begun_at)
+		select *, 'waiting', 0, 0 from ${from} where ${where} and ${mayChange}
 		on conflict (id) do update set id = excluded.id returning *`;
-	const insertAll = (count: number): string =>
-		insert(`values ${rowsOfMarks(count, width, (row) => `(${row}, 'waiting', 0, 0)`)}`);
+	const insertAll = (count: number): string => insert(`(values ${rowsOfMarks(count, width)})`, "1 = 1");
+	const least: Statement = [`select ${enqueueVersion(names)} as least`, []];
+	const refuseBy = ([row]: readonly Row[], operation: Operation): void => refuseEnqueue(row?.least, operation);
 	const find = `select * from ${texts} where id = $1`;
 	const cancel = (reason: "requested" | "superseded"): string =>
-		`update ${texts} set ${cancelled(reason, "$2")}, arrived = 1`;
+		`update ${texts} set ${cancelled(reason, "$2")}, arrived = 1 where ${mayChange}`;
 	/** old text, now; new text, agency of the old one */
-	const supersede = `${cancel("superseded")} where id = $1 and state in ${open}
+	const supersede = `${cancel("superseded")} and id = $1 and state in ${open}
 		and agency_id = $4 and not exists (select 1 from ${texts} where id = $3)`;
 	/** new text; old text, its agency */
-	const insertUnlessOther = insert(`select ${marks(width)}, 'waiting', 0, 0 where not exists (select 1 from ${texts}
-		where id = $${width + 1} and recipient <> '' and agency_id <> $${width + 2})`);
+	const insertUnlessOther = insert(
+		`(values (${marks(width)}))`,
+		`not exists (select 1 from ${texts} where id = $${width + 1} and recipient <> '' and agency_id <> $${width + 2})`,
+	);
 	const acknowledge = (values: Value[]): string => `update ${texts} set unacknowledged = null
-		where (id, unacknowledged) in (values ${rowsOfMarks(values.length / 2, 2)}) returning seq`;
+		where ${mayChange} and (id, unacknowledged) in (values ${rowsOfMarks(values.length / 2, 2)}) returning seq`;
 
 	if ("prepare" in db) becomePatient().catch(() => {});
 	return createSqlStore({
 		query,
 		change: async (sql, values) => (await query(sql, values)).length,
 		check: async () => refuseChanged(await query(plainRow, []), "db", "sqliteStore"),
-		migrate: () => migrateSqlite(query, names),
-		insert: (rows) => query(insertAll(rows.length), rows.flat()),
+		migrate: (later) => migrateSqlite(query, names, "prepare" in db ? together : undefined, later),
+		async insert(rows) {
+			const stored = await query(insertAll(rows.length), rows.flat());
+			if (stored.length === 0) refuseBy(await query(...least), "enqueue");
+			return stored;
+		},
 		insertIn: (tx, rows) =>
-			after(runIn(tx, "enqueue", [[insertAll(rows.length), rows.flat()]]), ([stored = []]) => stored),
+			after(runIn(tx, "enqueue", [[insertAll(rows.length), rows.flat()]]), ([stored = []]) => {
+				if (stored.length > 0) return stored;
+				return after(runIn(tx, "enqueue", [least]), ([found = []]) => {
+					refuseBy(found, "enqueue");
+					return stored;
+				});
+			}),
 		supersedeIn(tx, values, { id, agencyId, by, now }) {
 			const statements: Statement[] = [
 				[supersede, [id, now, by, agencyId]],
 				[insertUnlessOther, [...values, id, agencyId]],
 				[`select * from ${texts} where id in ($1, $2)`, [id, by]],
+				least,
 			];
-			return after(runIn(tx, "enqueue", statements), ([, , rows = []]) => both(rows, by, id));
+			return after(runIn(tx, "enqueue", statements), ([, , rows = [], found = []]) => {
+				refuseBy(found, "enqueue");
+				return both(rows, by, id);
+			});
 		},
 		async cancelIn(tx, id, now) {
-			const { queryIfOpen } = transactionOf(tx, "sqlite", "cancel");
-			const [changed, rows] = await Promise.all([
-				queryIfOpen?.(`${cancel("requested")} where id = $1 and state in ${open}`, [id, now]),
-				queryIfOpen?.(find, [id]),
-			]);
-			return changed && rows ? rows[0] : refuseEnded("cancel");
+			const statements: Statement[] = [
+				[`${cancel("requested")} and id = $1 and state in ${open}`, [id, now]],
+				[find, [id]],
+				least,
+			];
+			const [, rows = [], found = []] = await runLater(tx, "cancel", statements);
+			refuseBy(found, "cancel");
+			return rows[0];
 		},
 		acknowledge: (values) => query(acknowledge(values), values),
 		async acknowledgeIn(tx, values) {
-			const rows = await transactionOf(tx, "sqlite", "acknowledge").queryIfOpen?.(acknowledge(values), values);
-			if (!rows) refuseEnded("acknowledge");
+			const [, found = []] = await runLater(tx, "acknowledge", [[acknowledge(values), values], least]);
+			refuseBy(found, "acknowledge");
 		},
 		statements: statements(names),
 	});

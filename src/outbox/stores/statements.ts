@@ -3,6 +3,7 @@ import type { OutboxReason } from "../names.ts";
 import { allSends, type Band, type ListedState, type Superseded } from "../store.ts";
 import { unfinished } from "../text.ts";
 import type { Row, Value } from "./connection.ts";
+import type { Migration } from "./migration.ts";
 
 /** What a database does for a store. `query` and `change` take a statement with `$1`, `$2`, … for its values. */
 export interface Database {
@@ -16,8 +17,8 @@ export interface Database {
 	check: () => Promise<unknown>;
 	/** Refuses a role to which the database shows some of the rows alone. */
 	checkRows?: () => Promise<unknown>;
-	/** Creates the tables. */
-	migrate: () => Promise<unknown>;
+	/** Runs the migrations that are missing, then those of a later version. */
+	migrate: (later: readonly Migration[]) => Promise<unknown>;
 	/** Stores texts, or finds those that have their ids. Each has the values of {@link insertedColumns}. */
 	insert: (texts: Value[][]) => Promise<Row[]>;
 	/**
@@ -133,7 +134,6 @@ export interface Statements {
 	/** What the outbox knows of itself. */
 	meta: string;
 	/** version of the tables, once they are complete */
-	isMigrated: string;
 	/** From now on `purge` keeps what was not acknowledged. */
 	useSettled: string;
 	/** names */

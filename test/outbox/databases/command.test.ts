@@ -391,14 +391,48 @@ describe("what it refuses", () => {
 	test("tables of another version, and none", async () => {
 		const { url } = await openFile();
 		const db = new Libsql(url);
+		// As a later version leaves it that only adds something.
 		db.exec("update outbox_meta set schema_version = 99");
-		expect((await run({ url }, "health")).err).toContain("names tables of a later version of the package");
+		expect((await run({ url }, "health")).err).toBe("");
 		db.exec("update outbox_meta set schema_version = 0");
 		expect((await run({ url }, "health")).err).toContain("run outbox.migrate() first");
 		const other = await run({ url, prefix: "other" }, "suspend", "--reason", "Stop", "--yes");
 		expect([other.code, other.err]).toEqual([2, expect.stringContaining("names no tables of this database")]);
 		const bad = await run({ url, prefix: "drop table x" }, "health");
 		expect([bad.code, bad.err]).toEqual([2, expect.stringContaining("must be a name of letters, digits and _")]);
+	});
+
+	test("tables of which a later version alone may send, or enqueue: they are read with a warning, and not changed", async () => {
+		for (const what of ["work", "enqueue"]) {
+			const { url, store } = await openFile();
+			await store.insert({ ...newText, id: "a" }, undefined);
+			await store.migrate([{ version: "9.1.0", ends: [what === "work" ? "work" : "enqueue"] }]);
+			for (const args of [["health"], ["list", "--state", "waiting"], ["explain", "a"]]) {
+				const { out, err } = await run({ url }, ...args);
+				expect(err).toContain("use that of 9.1.0 or later");
+				expect(out).not.toBe("");
+			}
+			const json = await run({ url }, "list", "--state", "waiting", "--json");
+			expect(json.err).toContain("9.1.0");
+			expect(() =>
+				json.out
+					.trim()
+					.split("\n")
+					.map((line) => JSON.parse(line)),
+			).not.toThrow();
+			expect(json.out).toContain('"id":"a"');
+			const changes = [
+				["suspend", "--reason", "Stop"],
+				["resume"],
+				["resolve", "a", "--as", "sent"],
+				["restored", "--backup-at", "2026-01-05T03:00:00Z"],
+			];
+			for (const args of changes) {
+				const { code, err } = await run({ url }, ...args, "--yes");
+				expect([code, err]).toEqual([2, expect.stringContaining("changes nothing: use that of 9.1.0 or later")]);
+			}
+			expect(await store.suspended()).toEqual([]);
+		}
 	});
 
 	test("a restore that is declared while a worker runs", async () => {
