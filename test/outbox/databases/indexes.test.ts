@@ -106,9 +106,11 @@ async function onSqlite(indexes: readonly string[] = []): Promise<Findings> {
 	for (const sql of [...fill(numbers), ...indexes]) db.exec(sql);
 	// Agencies and workers are few, and so are the rows that an inner statement has chosen. What is limited reads the first rows of an
 	// index.
-	const few = String.raw`(\d+ )?CONSTANT|sqlite_|outbox_(agencies|workers|meta)\b|q\d+$|a$|part$`;
-	const scan = (sql: string): RegExp =>
-		new RegExp(`^SCAN (?!${few}${/ limit (\?|\d+)$/.test(sql) ? "|.*USING (COVERING )?INDEX" : ""})`);
+	const scan = (sql: string): RegExp => {
+		const inner = [...sql.matchAll(/\) as (\w+)/g)].map(([, name]) => `${name}$|`).join("");
+		const first = / limit (\?|\d+)$/.test(sql) ? "|.*USING (COVERING )?INDEX" : "";
+		return new RegExp(`^SCAN (?!${inner}(\\d+ )?CONSTANT|sqlite_|outbox_(agencies|workers|meta)\\b|a$${first})`);
+	};
 	const slow: string[] = [];
 	const used = new Set<string>();
 	for (const { sql } of statements.all()) {
