@@ -564,21 +564,24 @@ describe("a backup that was restored", () => {
 		expect(await stateOf(world, "first")).toEqual(["cancelled", "opted_out"]);
 	});
 
-	test.each(["its time has passed", "it was cancelled", "the contact wrote STOP"])(
-		"what was sent since is found although %s, and has no false status",
-		async (how) => {
-			const world = await restored(
-				(world) => add(world, "first", { notAfter: new Date(world.sandbox.clock.now().getTime() + hour) }),
-				async (world) => {
-					await world.pass({ minutes: 1 });
-					if (how === "the contact wrote STOP") world.anna.writes("STOP");
-				},
-			);
-			if (how === "it was cancelled") expect(await world.outbox.cancel("first")).toBe(false);
-			await world.pass(3);
-			expect(await stateOf(world, "first")).toEqual(["sent", null]);
-		},
-	);
+	test.each([
+		"its time has passed",
+		"it was cancelled",
+		"the contact wrote STOP",
+		"the contact opted out by telephone",
+	])("what was sent since is found although %s, and has no false status", async (how) => {
+		const world = await restored(
+			(world) => add(world, "first", { notAfter: new Date(world.sandbox.clock.now().getTime() + hour) }),
+			async (world) => {
+				await world.pass({ minutes: 1 });
+				if (how === "the contact wrote STOP") world.anna.writes("STOP");
+			},
+		);
+		if (how === "it was cancelled") expect(await world.outbox.cancel("first")).toBe(false);
+		if (how === "the contact opted out by telephone") await world.outbox.optOut({ to: world.anna.phoneNumber });
+		await world.pass(3);
+		expect(await stateOf(world, "first")).toEqual(["sent", null]);
+	});
 
 	test("nothing proves that a text to a contact without a conversation was not sent", async () => {
 		const to = "+447700900109";
