@@ -6,7 +6,15 @@ import { checkAgencies, checkErrors } from "./agencies.ts";
 import { type Check, skip } from "./check.ts";
 import { checkContract } from "./drift.ts";
 import { checkNetwork } from "./network.ts";
-import { checkClock, checkKey, checkLatency, checkScopes, readPublished, readWithKey } from "./service.ts";
+import {
+	checkClock,
+	checkKey,
+	checkLatency,
+	checkScopes,
+	type Published,
+	readPublished,
+	readWithKey,
+} from "./service.ts";
 import { checkBaseUrl, checkKeyForm } from "./settings.ts";
 
 /** Runs the checks in the order in which a call depends on them. It only reads. */
@@ -23,15 +31,19 @@ export async function* examine(
 		return yield* skipService("base-url failed");
 	}
 	const baseUrl = (connection.baseUrl.value?.reveal() ?? "").trim().replace(/\/+$/, "");
+	const proxy = proxyOf(variable);
+	let asked: Published | undefined;
 	let failed: string | undefined;
 	for await (const check of checkNetwork(new URL(baseUrl), variable)) {
-		yield check;
-		if (check.state === "fail") failed = check.id;
+		if (check.state === "fail" && proxy !== undefined) asked ??= await readPublished(baseUrl, fetch);
+		const isReached = check.state === "fail" && asked?.status !== undefined;
+		if (check.state === "fail" && !isReached) failed = check.id;
+		yield isReached ? throughProxy(check, proxy) : check;
 	}
 	if (failed !== undefined) return yield* skipService(`${failed} failed`);
 
 	const advice = adviceFor(connection.apiKey.value);
-	const published = await readPublished(baseUrl, fetch);
+	const published = asked ?? (await readPublished(baseUrl, fetch));
 	yield checkClock(published);
 	if (form.state === "fail") {
 		yield* skipKey("key-form failed");
@@ -43,6 +55,18 @@ export async function* examine(
 	yield* me ? checkReach(client, me, { agencyId, advice }) : skipReach("key failed");
 	yield checkContract(me ? await readWithKey(published, client) : published);
 }
+
+/** The variable that names a proxy, if there is one. */
+const proxyOf = (variable: Host["variable"]): string | undefined =>
+	["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"].find((name) => variable(name));
+
+/** A check of the direct way, if fetch gets an answer all the same. */
+const throughProxy = ({ id, what }: Check, proxy = ""): Check => ({
+	id,
+	state: "warn",
+	what: `Directly: ${what} fetch gets an answer through the proxy of ${proxy}.`,
+	remedy: "The checks below use fetch, and so does a client without nodeHttp. nodeHttp needs its option proxy.",
+});
 
 async function* checkReach(
 	client: Client,
