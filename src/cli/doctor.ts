@@ -26,7 +26,7 @@ It only reads. What it prints holds no key, no phone number and no name of a per
 	options,
 	notes: `${connectionHelp}
 
-Exit status: 0 all is well, 1 it works and some checks need attention, 2 it cannot work.`,
+Exit status: 0 every check is well, 1 it works and some checks need attention, 2 it cannot work.`,
 	end: { example: "doctor --sandbox", page: "doctor" },
 };
 

@@ -19,10 +19,25 @@ const inProcess = [...cases, ...furtherCases].filter(({ needsProcess }) => !need
 
 test.concurrent.each(inProcess)("the doctor finds $name", (each) => diagnose(run, each));
 
-test("--sandbox needs no settings, and all is well there", async () => {
+test("--sandbox needs no settings, and every check is well there", async () => {
 	const { code, out } = await run(["doctor", "--sandbox"]);
-	expect(out).toContain("All is well.");
+	expect(out).toContain("Every check is well.");
 	expect(code).toBe(0);
+});
+
+test("behind a firewall that refuses sends alone, it says that it only reads, and not that all is well", async () => {
+	const server = await serve(createSandbox({ scenario: "closed" }));
+	onTestFinished(server.close);
+	const env = { MESSAGING_BASE_URL: server.baseUrl, MESSAGING_API_KEY: server.apiKey };
+	const firewall: typeof fetch = async (input, init) =>
+		new Request(input, init).method === "GET" ? fetch(input, init) : new Response("<h1>Blocked", { status: 403 });
+	const running = start(["doctor"], env, firewall);
+	expect(await running.status).toBe(0);
+	const words = running.out().replace(/\s+/g, " ");
+	expect(words).toContain(
+		"They only read, so they cannot tell whether something in front of the service refuses sends.",
+	);
+	expect(words).not.toContain("All is well");
 });
 
 test("the page of the checks has a row for each check", async () => {

@@ -72,5 +72,5 @@ export function summaryOf(checks: readonly Check[]): string {
 	if (fails > 0) return `It cannot work: ${counted(fails, "check")} failed. Begin with the first ✗.`;
 	return warns > 0
 		? `It works. There ${warns === 1 ? "is 1 thing" : `are ${warns} things`} to fix: see !.`
-		: "All is well.";
+		: "Every check is well. They only read, so they cannot tell whether something in front of the service refuses sends.";
 }

@@ -107,8 +107,10 @@ export function checksOf(health: OutboxHealth): Check[] {
 /** What to do about a pause. */
 function remedyOf(reason: string, agencyId: string | null, until: Date | null): string {
 	const doctor = agencyId === null ? "doctor" : `doctor --agency ${agencyId}`;
-	if (/^(key|forbidden|gateway|consent_unavailable|language_\w+)$/.test(reason))
+	if (/^(key|forbidden|consent_unavailable|language_\w+)$/.test(reason))
 		return `It needs a person: ${doctor} finds out more. Once that is mended, the outbox goes on by itself.`;
+	if (reason === "gateway")
+		return "It needs a person: tell the people who run the firewall or proxy in front of the service the time, the host and the address of the worker's machine. The doctor only reads, and may find nothing although sends are refused. Once a send passes, the outbox goes on by itself.";
 	if (reason === "wrong_number")
 		return "It needs a person: see outbox list --state waiting. If a number is right, call optIn; otherwise cancel the text.";
 	if (reason === "hook_failed")

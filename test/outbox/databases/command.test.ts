@@ -1,4 +1,4 @@
-// `messaging-conversations outbox …` over the drivers of a project, and five nights in which nothing is sent, each told by one command.
+// `messaging-conversations outbox …` over the drivers of a project, and six nights in which nothing is sent, each told by one command.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,7 +55,7 @@ async function openFile(): Promise<Place & { store: OutboxStore }> {
 
 const inWords = (out: string): string => out.replace(/\s+/g, " ");
 
-describe("five nights in which nothing is sent", () => {
+describe("six nights in which nothing is sent", () => {
 	test("no worker runs", async () => {
 		const { store, ...place } = await openFile();
 		await createOffice(store).enqueue("note-1");
@@ -124,6 +124,29 @@ describe("five nights in which nothing is sent", () => {
 				new RegExp(`Agency ${agency.id} is paused: it cannot ask contacts.* doctor --agency ${agency.id} `),
 			),
 		]);
+	});
+
+	test.each([
+		["sends alone", ({ method }: Request) => method === "POST"],
+		["everything", () => true],
+	])("a firewall refuses %s, and health says whom to call, because the doctor only reads", async (_what, refuses) => {
+		const { store, ...place } = await openFile();
+		const firewall: typeof fetch = async (input, init) => {
+			const request = new Request(input, init);
+			return refuses(request) ? new Response("<h1>Blocked", { status: 403 }) : sandbox.fetch(request);
+		};
+		const { sandbox, outbox, enqueue } = createOffice(store, { now: undefined }, firewall);
+		await enqueue("note-1");
+		await outbox.runOnce();
+		const health = await run(place, "health");
+		expect([health.code, inWords(health.out)]).toEqual([
+			1,
+			expect.stringMatching(/All texts are paused .*tell the people who run the firewall .*The doctor only reads/),
+		]);
+		expect(inWords(health.out)).not.toContain("doctor finds out more");
+		expect(health.out).not.toContain("All is well");
+		const { checks } = JSON.parse((await run(place, "health", "--json")).out);
+		expect(checks.find(({ id }: { id: string }) => id === "pause").remedy).toContain("Once a send passes");
 	});
 
 	test("a check of the application fails", async () => {
