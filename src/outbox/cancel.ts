@@ -56,7 +56,7 @@ export async function erase(context: OutboxContext, given: ContactOptions): Prom
 async function stop(context: OutboxContext, recipient: Whose, marks?: CancelMarks): Promise<CancelledTexts> {
 	const { store, clock } = context.options;
 	await clock.measure();
-	await store.stop(recipient);
+	await store.stop(recipient, marks?.erase ? "erase" : "cancelAll");
 	const found: CancelledTexts = { cancelled: [], tooLate: [] };
 	for (const { id } of await store.unfinished(recipient)) {
 		const row = await cancelText(context, id, marks);

@@ -32,7 +32,7 @@ export async function observe(context: OutboxContext, change: ObservedChange): P
 	const who = { to: phoneNumber, ...(agencyId !== undefined && { agencyId }) };
 	// A "START" to one agency says nothing to the others.
 	const asked = agencyId === undefined ? messages.filter((message) => optOuts.asks(message) !== "in") : messages;
-	await createContact(store, optOuts, { agencyId: "", ...who }, now).hear(asked);
+	await createContact(store, optOuts, { agencyId: "", ...who }, now, "observe").hear(asked);
 	if (asked.some((message) => optOuts.asks(message) === "out")) await endOptedOut(context, who, asked);
 	await wake(context, who);
 }
@@ -41,7 +41,7 @@ export async function optOut(context: OutboxContext, given: ContactOptions): Pro
 	const { store, clock, now } = context.options;
 	const recipient = recipientFrom(context.options, given, "optOut");
 	await clock.measure();
-	await store.note(recipient, { optedOut: { own: now() } });
+	await store.note(recipient, { optedOut: { own: now() } }, "optOut");
 	await endOptedOut(context, recipient, []);
 	await wake(context, recipient);
 }
@@ -51,7 +51,7 @@ export async function optIn(context: OutboxContext, given: ContactOptions): Prom
 	const { store, clock, now } = context.options;
 	const recipient = recipientFrom(context.options, given, "optIn");
 	await clock.measure();
-	await store.note(recipient, { optedIn: { own: now() } });
+	await store.note(recipient, { optedIn: { own: now() } }, "optIn");
 	await clearWrongNumber(context, recipient);
 	await wake(context, recipient);
 	const { to, agencyId } = recipient;
@@ -75,7 +75,7 @@ async function endOptedOut(
 		await change(id, async (row) => {
 			const isHeld = row.state === "held" && !row.progress.cancelRequested;
 			if (row.state !== "waiting" && !isHeld) return undefined;
-			const contact = createContact(store, optOuts, row, now);
+			const contact = createContact(store, optOuts, row, now, "observe");
 			await contact.learn(null);
 			await contact.hear(messages);
 			const answer = gate({ ...storedSituation(row, options, now()), contact: await contact.view() }, onOptOut);

@@ -184,7 +184,7 @@ export function createOperator(
 			const backupAt = moment("backupAt", options.backupAt, "restored");
 			await measure();
 			if (backupAt > now()) refuse("backupAt", "must not be in the future", "restored");
-			return store.restored({ from: backupAt, to: now() });
+			return store.restored({ from: backupAt, to: now() }, "restored");
 		},
 	};
 }

@@ -1,7 +1,7 @@
 import type { Awaitable } from "./awaitable.ts";
 import type { OutboxReason } from "./names.ts";
 import type { Migration } from "./stores/migration.ts";
-import type { ContactFacts, NewText, OpenText, OutboxText, Recipient, Restored } from "./text.ts";
+import type { ContactFacts, FactSource, NewText, OpenText, OutboxText, Recipient, Restored } from "./text.ts";
 
 /** Changes when a store no longer fits the outbox of before: a program may have two versions of this package. */
 export const storeProtocol = 1;
@@ -86,9 +86,9 @@ export interface OutboxStore extends DatabaseStore {
 	/** What is known of a recipient, or of the number in all agencies: of each fact the latest time by each clock. */
 	facts: (recipient: Recipient) => Promise<ContactFacts>;
 	/** Stores facts of a recipient; without an agency of the number in all agencies. Of two times by one clock the later one stays. */
-	note: (recipient: Partial<Recipient>, facts: ContactFacts) => Promise<void>;
+	note: (recipient: Partial<Recipient>, facts: ContactFacts, source: FactSource) => Promise<void>;
 	/** Stops a recipient: texts whose transaction has begun before are not to be sent. Without an agency the number in all agencies. */
-	stop: (recipient: Partial<Recipient>) => Promise<void>;
+	stop: (recipient: Partial<Recipient>, source: FactSource) => Promise<void>;
 	/** Makes the waiting and held texts of a number due, or as soon as their turn comes; without an agency in all agencies. */
 	wake: (recipient: Partial<Recipient>, now: number) => Promise<void>;
 	/** Finds until when texts wait for the end of quiet hours, once for each agency and time. */
@@ -120,8 +120,8 @@ export interface OutboxStore extends DatabaseStore {
 	 * recipient still stops it afterwards, as after `erase`.
 	 */
 	purge: (before: number) => Promise<number>;
-	/** Marks every unfinished text as restored from a backup, in `progress.restored`. Returns their number. */
-	restored: (restored: Restored) => Promise<number>;
+	/** Stores that a backup was restored, and marks every unfinished text in `progress.restored`. Returns their number. */
+	restored: (restored: Restored, source: FactSource) => Promise<number>;
 	/**
 	 * Leases queues that are due, and that no other worker has leased: more urgent bands first, then agencies in turn. A queue is that
 	 * of one recipient. Texts that were inserted since are put into their queues first, unless `leavesNew`. Agencies that are

@@ -198,6 +198,9 @@ export interface FactTime {
 	own?: number | undefined;
 }
 
+/** What told the outbox of something: a reading of the conversation, or a method of the outbox. */
+export type FactSource = "reading" | "observe" | "optOut" | "optIn" | "cancelAll" | "erase" | "restored";
+
 /** When something was last known of a contact. */
 export interface ContactFacts {
 	/** They asked for no more texts. */

@@ -120,7 +120,12 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 		"const declinedAt = declinedSince(match, undefined, now);",
 		"const declinedAt = undefined;",
 	],
-	["cancelAll covers what is not committed yet", "src/outbox/cancel.ts", "await store.stop(recipient);", ""],
+	[
+		"cancelAll covers what is not committed yet",
+		"src/outbox/cancel.ts",
+		'await store.stop(recipient, marks?.erase ? "erase" : "cancelAll");',
+		"",
+	],
 	[
 		"a stop counts at the attempt record too",
 		"src/outbox/work/send.ts",

@@ -225,7 +225,7 @@ describe("cancelling", () => {
 				if (args[0].state === "sending" && !isStopped) {
 					isStopped = true;
 					// Another worker, after this one has read the row.
-					await store.stop({ to: anna.phoneNumber });
+					await store.stop({ to: anna.phoneNumber }, "cancelAll");
 				}
 				return store.save(...args);
 			},

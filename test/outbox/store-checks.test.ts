@@ -24,7 +24,7 @@ const noteNewest: Mistake = (of) => {
 	return {
 		note: async (recipient, facts) => {
 			last = { ...last, ...facts };
-			await of.note(recipient, facts);
+			await of.note(recipient, facts, "reading");
 		},
 		facts: async (recipient) => ({ ...(await of.facts(recipient)), ...(recipient.agencyId === "agy_1" ? last : {}) }),
 	};
@@ -73,7 +73,7 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 		/isStopped/,
 		(of) => ({
 			stop: async (recipient) => {
-				if (recipient.agencyId !== undefined) await of.stop(recipient);
+				if (recipient.agencyId !== undefined) await of.stop(recipient, "cancelAll");
 			},
 		}),
 	],

@@ -6,7 +6,7 @@ import { laterOf, type Offset, unmeasured } from "../clocks.ts";
 import { hookError } from "../hook-error.ts";
 import { declineIn, isTap, isWords, type Reading, timeOf } from "../match.ts";
 import type { OutboxStore } from "../store.ts";
-import type { ContactFacts, FactTime, Recipient } from "../text.ts";
+import type { ContactFacts, FactSource, FactTime, Recipient } from "../text.ts";
 import { type ContactView, isOptedOut, storedView } from "./contact-view.ts";
 import { isOptIn, isOptOut, isOptOutButton, isRefusal, isWrongNumber } from "./opt-out/opt-out.ts";
 
@@ -107,6 +107,7 @@ export function createContact(
 	{ asks }: OptOutReader,
 	recipient: Recipient,
 	now: () => number,
+	source: FactSource = "reading",
 ): Contact {
 	let known: Promise<ContactFacts> | undefined;
 	const facts = (): Promise<ContactFacts> => {
@@ -119,7 +120,7 @@ export function createContact(
 		return { ...heard, facts: stored };
 	};
 	async function note(found: ContactFacts): Promise<void> {
-		await store.note(recipient, found);
+		await store.note(recipient, found, source);
 		const before = await facts();
 		const later = (fact: keyof ContactFacts) => laterOf(before[fact], found[fact]);
 		known = Promise.resolve({

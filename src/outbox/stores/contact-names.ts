@@ -2,30 +2,37 @@
  * The names under which something is stored of a contact. They are hashes, and hold no number.
  */
 import { operationIdFrom } from "messaging-conversations";
-import type { Recipient } from "../text.ts";
 import type { Meta } from "./meta.ts";
+
+/** The name of a number in the table of contacts. It is the same in all agencies. */
+export interface ContactName {
+	/** The id of the key of the hash. */
+	keyId: string;
+	/** The keyed hash of the number. Without a key it can be reversed by trying all numbers. */
+	hash: string;
+}
 
 /** Names of what is stored of contacts. */
 export interface ContactNames {
-	/** The name of a fact, such as an opt-out. Without an agency it is that of the number in all agencies. */
-	nameOf: (fact: string, recipient: Partial<Recipient>) => Promise<string>;
-	/** The names of a recipient's stops: of this agency, and of all agencies. */
-	stopsOf: (recipient: Partial<Recipient>) => Promise<string[]>;
+	/** The name under which something is stored. */
+	nameOf: (to: string) => Promise<ContactName>;
+	/** All names under which something may be stored: one for each key. */
+	allOf: (to: string) => Promise<ContactName[]>;
 }
 
 export function createContactNames(meta: () => Promise<Meta>): ContactNames {
-	/** Without a key a hash of a number can be reversed by trying all numbers. */
-	async function keyOf(): Promise<string> {
-		const { keyId, keys } = await meta();
-		return keys.get(keyId) ?? "";
-	}
-
-	const nameOf = async (fact: string, { agencyId = "", to = "" }: Partial<Recipient>): Promise<string> =>
-		`${fact} ${await operationIdFrom("contact", await keyOf(), `agency ${agencyId}`, to)}`;
-
+	const named = async (keyId: string, key: string, to: string): Promise<ContactName> => ({
+		keyId,
+		hash: await operationIdFrom("contact", key, to),
+	});
 	return {
-		nameOf,
-		stopsOf: ({ agencyId = "", to = "" }) =>
-			Promise.all([agencyId, ""].map((agency) => nameOf("stop", { agencyId: agency, to }))),
+		async nameOf(to) {
+			const { keyId, keys } = await meta();
+			return named(keyId, keys.get(keyId) ?? "", to);
+		},
+		async allOf(to) {
+			const { keys } = await meta();
+			return Promise.all([...keys].map(([keyId, key]) => named(keyId, key, to)));
+		},
 	};
 }

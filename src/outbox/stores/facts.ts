@@ -12,43 +12,82 @@ interface Run {
 }
 
 /** The compiler finds a fact that is missing here. */
-const factNames = Object.keys({
-	optedOut: true,
-	optedIn: true,
-	wrongNumber: true,
-	refused: true,
-	declined: true,
-	declineNoticed: true,
-	ignored: true,
-	ignoredMarketing: true,
-} satisfies Record<keyof ContactFacts, true>) as (keyof ContactFacts)[];
+const factNames = {
+	optedOut: "opted_out",
+	optedIn: "opted_in",
+	wrongNumber: "wrong_number",
+	refused: "refused",
+	declined: "declined",
+	declineNoticed: "decline_noticed",
+	ignored: "ignored",
+	ignoredMarketing: "ignored_marketing",
+} satisfies Record<keyof ContactFacts, string>;
 const clocks = ["service", "own"] as const satisfies (keyof FactTime)[];
-/** Each fact has a row for each clock, with the latest time by it. */
-const rowNames = factNames.flatMap((fact) => clocks.map((clock) => ({ fact, clock, name: `${fact}.${clock}` })));
+
+/** Each fact has a column for its latest time by each clock. What told of it is in the column `…_source`. */
+const factColumns = (Object.keys(factNames) as (keyof ContactFacts)[]).flatMap((fact) =>
+	clocks.map((clock) => ({ fact, clock, column: `${factNames[fact]}_${clock}` })),
+);
+
+/** The columns of the facts, in the definition of the table. */
+export const factsIn = (text: string): string =>
+	factColumns.map(({ column }) => `${column} bigint, ${column}_source ${text}`).join(", ");
+
+/** The columns that are read. */
+export const factsRead: string = factColumns.map(({ column }) => column).join(", ");
+
+/**
+ * What stores the facts of these columns in a row that is there. The source comes first: MySQL reads a column as it has just been set.
+ *
+ * @param known the column as it is
+ * @param given the new value of it
+ */
+export function laterFacts(
+	columns: readonly string[],
+	known: (column: string) => string,
+	given: (column: string) => string,
+): string {
+	return columns
+		.flatMap((column) => {
+			const isLater = `${known(column)} is null or ${known(column)} < ${given(column)}`;
+			return [`${column}_source`, column].map(
+				(each) => `${each} = case when ${isLater} then ${given(each)} else ${known(each)} end`,
+			);
+		})
+		.join(", ");
+}
+
+/** The columns of new facts, each with the one of its source. */
+export const insertedFacts = (columns: readonly string[]): string =>
+	columns.flatMap((column) => [column, `${column}_source`]).join(", ");
 
 export function createFacts(
 	statements: Statements,
-	{ nameOf }: ContactNames,
+	{ nameOf, allOf }: ContactNames,
 	{ query }: Run,
 ): Pick<OutboxStore, "facts" | "note"> {
 	return {
-		async facts(recipient) {
-			const names = [recipient, { to: recipient.to }].flatMap((who) => rowNames.map(({ name }) => nameOf(name, who)));
-			const rows = await query(statements.facts(names.length), await Promise.all(names));
+		async facts({ agencyId, to }) {
+			const names = await allOf(to);
+			const values = names.flatMap(({ keyId, hash }) => [keyId, hash]);
 			const facts: ContactFacts = {};
-			for (const { name, stopped_at } of rows) {
-				const row = rowNames.find((each) => String(name).startsWith(`${each.name} `));
-				if (!row) continue;
-				const { fact, clock } = row;
-				facts[fact] = { ...facts[fact], [clock]: Math.max(facts[fact]?.[clock] ?? 0, Number(stopped_at)) };
-			}
+			for (const row of await query(statements.facts(names.length), [agencyId, ...values]))
+				for (const { fact, clock, column } of factColumns) {
+					const at = row[column];
+					if (at === null) continue;
+					facts[fact] = { ...facts[fact], [clock]: Math.max(facts[fact]?.[clock] ?? 0, Number(at)) };
+				}
 			return facts;
 		},
-		async note(recipient, facts) {
-			for (const { fact, clock, name } of rowNames) {
+		async note({ agencyId = "", to = "" }, facts, source) {
+			const given = factColumns.flatMap(({ fact, clock, column }) => {
 				const at = facts[fact]?.[clock];
-				if (at !== undefined) await query(statements.note, [await nameOf(name, recipient), Math.ceil(at)]);
-			}
+				return at === undefined ? [] : [{ column, at: Math.ceil(at) }];
+			});
+			if (given.length === 0) return;
+			const { keyId, hash } = await nameOf(to);
+			const values = given.flatMap(({ at }) => [at, source]);
+			await query(statements.note(given.map(({ column }) => column)), [agencyId, hash, keyId, ...values]);
 		},
 	};
 }

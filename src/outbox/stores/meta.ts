@@ -29,13 +29,13 @@ const randomHex = (): string => crypto.randomUUID().replaceAll("-", "");
  *
  * @param unlessThere the end of the insert
  */
-export async function writeMeta(query: Query, { meta, texts, stops }: Names, unlessThere: string): Promise<void> {
+export async function writeMeta(query: Query, { meta, texts, contacts }: Names, unlessThere: string): Promise<void> {
 	// In this order, because another process may write the row at this moment, and a third one store texts.
 	const [left] = await query(`select 1 as found from ${texts} limit 1`, []);
-	const [stopped] = await query(`select 1 as found from ${stops} limit 1`, []);
+	const [noted] = await query(`select 1 as found from ${contacts} limit 1`, []);
 	const [known] = await query(`select 1 as found from ${meta} where ${isMeta}`, []);
 	if (known) return;
-	if (left || stopped) refuseLost(meta, [texts, stops], "migrate");
+	if (left || noted) refuseLost(meta, [texts, contacts], "migrate");
 	const keyId = randomHex();
 	await query(`insert into ${meta} (id, outbox_id, key_id, hash_keys) values (1, $1, $2, $3) ${unlessThere}`, [
 		crypto.randomUUID(),

@@ -4,6 +4,7 @@
 import { refuse } from "../input.ts";
 import type { Row } from "./connection.ts";
 import { isLocked } from "./database-error.ts";
+import { factsIn } from "./facts.ts";
 import { isMeta, writeMeta } from "./meta.ts";
 import {
 	alone,
@@ -103,7 +104,7 @@ async function collationOf(query: Query, check: (found: Row) => unknown): Promis
  * The columns `part_…` are null in all texts that their index does not need, as partial indexes leave them out. They are
  * stored, because indexes of virtual columns have had defects in both databases.
  */
-function tablesOf({ texts, workers, stops, queues, agencies, meta }: Names): Record<string, string> {
+function tablesOf({ texts, workers, contacts, queues, agencies, meta }: Names): Record<string, string> {
 	const part = (name: string, type: string, condition: string, value: string) =>
 		`part_${name} ${type} generated always as (if(${condition}, ${value}, null)) stored`;
 	return {
@@ -127,14 +128,20 @@ function tablesOf({ texts, workers, stops, queues, agencies, meta }: Names): Rec
 			"key queue (recipient, agency_id, next_at, seq), key number (recipient, part_number, seq)",
 			"key sent (agency_id, recipient, part_sent, seq), key arrived (arrived, seq), key health (state, next_at)",
 		].join(", "),
-		[stops]: "name varchar(64) not null primary key, stopped_at bigint not null",
+		[contacts]: [
+			"agency_id varchar(255) not null, hash varchar(64) not null, key_id varchar(64) not null",
+			factsIn("varchar(16)"),
+			"stopped_at bigint, stopped_source varchar(16)",
+			"suspended_since bigint, suspended_reason varchar(255), suspended_by varchar(255)",
+			"restored_from bigint, restored_to bigint, restored_source varchar(16), primary key (key_id, hash, agency_id)",
+		].join(", "),
 		[queues]: [
 			"id bigint not null auto_increment primary key, recipient varchar(32) not null, agency_id varchar(255) not null",
 			"band bigint not null, due_at bigint not null, lease_until bigint, token varchar(64), revision bigint not null default 0",
 			"unique key who (recipient, agency_id), key turn (agency_id, band, due_at), key owner (token)",
 		].join(", "),
 		[agencies]:
-			"agency_id varchar(255) not null primary key, served_at bigint not null default 0, paused_until bigint not null default 0, failures bigint not null default 0, reason varchar(64), cause varchar(64), since bigint, suspended_since bigint, suspended_reason varchar(255), suspended_by varchar(255)",
+			"agency_id varchar(255) not null primary key, served_at bigint not null default 0, paused_until bigint not null default 0, failures bigint not null default 0, reason varchar(64), cause varchar(64), since bigint",
 		[workers]:
 			"id varchar(64) not null primary key, version varchar(64) not null, runs_once bigint not null, started_at bigint not null, seen_at bigint not null",
 		[meta]: [

@@ -6,6 +6,7 @@ import type { MysqlQueryable } from "../transactions/mysql2.ts";
 import type { SequelizeQueryable } from "../transactions/sequelize.ts";
 import type { Connection, Row, Value } from "./connection.ts";
 import { isUnprepared, isWithoutTransaction } from "./database-error.ts";
+import { factsRead, insertedFacts, laterFacts } from "./facts.ts";
 import { isMeta } from "./meta.ts";
 import { migrateMysql } from "./mysql-tables.ts";
 import { type Names, namesFrom, type StoreOptions } from "./names.ts";
@@ -29,11 +30,13 @@ import {
 	isListed,
 	isOnlyRead,
 	marks,
+	ofAgency,
 	open,
 	rowsOfMarks,
 	type Statements,
 	type SupersededRow,
 	saved,
+	stoppedAt,
 } from "./statements.ts";
 
 /** A sign that only utf8mb4 holds. Each text is read beside it, because a connection may have another character set than the last. */
@@ -59,7 +62,8 @@ const unconfirmed = "unconfirmed";
  * An update names the primary key: MySQL would read small tables as a whole otherwise, with locks on each row, and the gaps
  * beside it. A select names the index that has its rows in order, because it would sort them otherwise.
  */
-const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): Statements => {
+const statements = (names: Names): Statements => {
+	const { texts, contacts, queues, agencies, workers, meta } = names;
 	/** Changes the texts that fit among those of an index. */
 	const change = (set: string, among: string, fits: string, index = "primary"): Change =>
 		changing(texts, `update ${texts} force index (primary) set ${set}`, {
@@ -78,7 +82,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 		find: `select *, ${sign} from ${texts} where id = $1 and state <> '${unconfirmed}'`,
 		byMessage: `select *, ${sign} from ${texts} where message_id = $1`,
 		open: (isAll) => `select t.*, ${sign}, begun_at as begun, 
-				(select max(stopped_at) from ${stops} where name in ($5, $6)) as cancelled_at
+				${stoppedAt(contacts, "t.agency_id", "$5", "$6")} as cancelled_at
 			from ${texts} t force index (${isAll ? "number" : "turn"})
 			where recipient = $1 and agency_id = $2 and part_open is not null and next_at is not null and state in ${open}
 				and (attempts > 0 or ready_at <= $3)
@@ -101,14 +105,21 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 			set ${saved.set}, version = version + 1
 				${isLeased ? `, arrived = null, lease_until = ${clock} + ${saved.leaseMs}` : ""}
 			where seq = $1 and version = $2
-				${isLeased ? `and ${queues}.id = ${saved.lease} and token = ${saved.token} and ${isFreeToSend(texts, agencies)} and ${mayWork({ meta })}` : ""}
-				${isGuarded ? `and begun_at > coalesce((select max(stopped_at) from ${stops} where name in (${saved.stops.join(", ")})), -1)` : ""}`,
-		stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment}) on duplicate key update stopped_at = ${moment}`,
+				${isLeased ? `and ${queues}.id = ${saved.lease} and token = ${saved.token} and ${isFreeToSend({ texts, agencies, contacts })} and ${mayWork({ meta })}` : ""}
+				${isGuarded ? `and begun_at > coalesce(${stoppedAt(contacts, `${texts}.agency_id`, saved.key, saved.hash)}, -1)` : ""}`,
+		stop: `insert into ${contacts} (agency_id, hash, key_id, stopped_at, stopped_source) values ($1, $2, $3, ${moment}, $4) on duplicate key update stopped_at = ${moment}, stopped_source = values(stopped_source)`,
 		meta: `select * from ${meta} where ${isMeta}`,
 		useSettled: `update ${meta} set settled_used = 1 where ${isMeta} and settled_used = 0`,
-		facts: (count) => `select name, stopped_at from ${stops} where name in (${marks(count)})`,
-		note: `insert into ${stops} (name, stopped_at) values ($1, $2)
-			on duplicate key update stopped_at = greatest(stopped_at, values(stopped_at))`,
+		facts: (names) => `select ${factsRead} from ${contacts} where agency_id in ('', $1)
+			and (${Array.from({ length: names }, (_, at) => `key_id = $${2 * at + 2} and hash = $${2 * at + 3}`).join(" or ")})`,
+		note: (
+			columns,
+		) => `insert into ${contacts} (agency_id, hash, key_id, ${insertedFacts(columns)}) values (${marks(3 + 2 * columns.length)})
+			on duplicate key update ${laterFacts(
+				columns,
+				(column) => column,
+				(column) => `values(${column})`,
+			)}`,
 		wake: change(
 			`next_at = ${awake}, version = version + 1`,
 			"recipient = $2 and (length($3) = 0 or agency_id = $3) and part_number = 1",
@@ -128,6 +139,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 		recoverQueues: `update ${queues} set due_at = least(due_at, $1), band = least(band, 1), revision = revision + 1
 			where id > $2 and id <= $3`,
 		recoverPauses: `update ${agencies} set paused_until = $1 where failures > 0 and paused_until > $1 and agency_id >= ''`,
+		noteRestored: `insert into ${contacts} (agency_id, hash, key_id, restored_from, restored_to, restored_source) values ('', '', '', $1, $2, $3) on duplicate key update restored_from = values(restored_from), restored_to = values(restored_to), restored_source = values(restored_source)`,
 		restored: change(
 			"restored_from = $1, restored_to = $2, version = version + 1, arrived = 1",
 			everyText,
@@ -166,7 +178,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 		adopted: (seqs) => `update ${texts} force index (primary) set arrived = null where seq in (${seqs})`,
 		takeHealing: `update ${agencies} set served_at = $1
 			where agency_id = '' and (served_at <= $1 - $2 or served_at > $1)`,
-		astray: astray(texts, queues, agencies),
+		astray: astray(names),
 		removeQueues: `delete from ${queues} where ${ofNumber} and not exists (select 1 from ${texts} t
 			where t.recipient = ${queues}.recipient and t.agency_id = ${queues}.agency_id and t.next_at is not null)`,
 		turns: (what, without, limit) => {
@@ -175,7 +187,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 				where q.agency_id = a.agency_id and band = ${band} and due_at <= $1 and ${isFree} limit 1) is not null`;
 			const isHealthy = `and failures = 0
 				and not exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.failures > 0)`;
-			const isSuspended = isOnlyRead(what, agencies);
+			const isSuspended = isOnlyRead(what, { agencies, contacts });
 			return `select agency_id, served_at, case when ${isSuspended} then 1 else 0 end as is_suspended from ${agencies} a
 				where agency_id <> '' ${what === "probe" ? "" : isHealthy} ${without > 0 ? `and agency_id not in (${marks(without, 2)})` : ""}
 					${what === "probe" ? "and (failures = 0 or paused_until <= $1)" : ""}
@@ -222,11 +234,11 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 		resume: `update ${agencies} set paused_until = 0, failures = 0, reason = null, cause = null, since = null where agency_id = $1 and failures > 0`,
 		probe: `update ${agencies} set paused_until = $1 where agency_id = $2 and paused_until = $3 and failures > 0`,
 
-		suspend: `update ${agencies} set suspended_reason = $2, suspended_by = $3, suspended_since = coalesce(suspended_since, $4)
-			where agency_id = $1`,
-		endSuspension: `update ${agencies} set suspended_since = null, suspended_reason = null, suspended_by = null
-			where agency_id = $1 and suspended_since is not null`,
-		suspended: `select agency_id, suspended_since, suspended_reason, suspended_by from ${agencies} where suspended_since is not null`,
+		suspend: `insert into ${contacts} (agency_id, hash, key_id, suspended_reason, suspended_by, suspended_since) values ($1, '', '', $2, $3, $4) on duplicate key update suspended_reason = values(suspended_reason), suspended_by = values(suspended_by),
+			suspended_since = coalesce(suspended_since, values(suspended_since))`,
+		endSuspension: `update ${contacts} set suspended_since = null, suspended_reason = null, suspended_by = null
+			where ${ofAgency} and agency_id = $1 and suspended_since is not null`,
+		suspended: `select agency_id, suspended_since, suspended_reason, suspended_by from ${contacts} where ${ofAgency} and suspended_since is not null`,
 		nextQueues: `select max(id) as last, count(*) as count from (select id from ${queues} where id > $1 order by id limit $2) as q1`,
 		wakeAgency: `update ${queues} set due_at = least(due_at, $1), revision = revision + 1
 			where (length($2) = 0 or agency_id = $2) and id > $3 and id <= $4`,
@@ -237,7 +249,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 		leave: `delete from ${workers} where id = $1`,
 		workers: `select id, version, runs_once, ${clock} - started_at as age_ms, ${clock} - seen_at as silent_ms from ${workers}
 			order by seen_at desc limit 100`,
-		counts: countsOf({ texts, queues, agencies }, "force index (health)"),
+		counts: countsOf({ texts, queues, agencies, contacts }, "force index (health)"),
 		list: (state) =>
 			`select *, ${sign} from ${texts} force index (health) where state = '${state}' and (length($2) = 0 or agency_id = $2) order by next_at limit $1`,
 	};
@@ -247,13 +259,13 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
  * The unfinished texts in the order of an index that has the finished ones at its end. Neither database goes on in the middle of an
  * index by one comparison of several columns.
  */
-function astray(texts: string, queues: string, agencies: string): Statements["astray"] {
+function astray({ texts, queues, agencies, contacts }: Names): Statements["astray"] {
 	const next = (after: string): string =>
 		`select * from (select seq, agency_id, recipient, purpose, next_at, since, state, arrived from ${texts} force index (ended)
 			where ${after} order by next_at, since, seq limit ${atOnce})`;
 	const parts = ["next_at = $2 and since = $3 and seq > $4", "next_at = $2 and since > $3", "next_at > $2"];
 	return {
-		sql: `select part.*, ${isAstray({ texts, agencies })} as is_astray
+		sql: `select part.*, ${isAstray({ texts, agencies, contacts })} as is_astray
 			from (${parts.map((part, at) => `${next(part)} as q${at}`).join(" union all ")}
 				order by next_at, since, seq limit ${atOnce}) as part
 			left join ${queues} q on q.recipient = part.recipient and q.agency_id = part.agency_id

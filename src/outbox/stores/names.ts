@@ -19,11 +19,11 @@ export interface Names {
 	texts: string;
 	/** The processes that work. */
 	workers: string;
-	/** When recipients were stopped. */
-	stops: string;
+	/** What is known of contacts and agencies, and survives an erasure. */
+	contacts: string;
 	/** One row for each recipient with something to do. */
 	queues: string;
-	/** Which agency's turn it is, and which is paused. */
+	/** Which agency's turn it is, and which is paused until it ends by itself. */
 	agencies: string;
 	/** One row: what the outbox knows of itself. */
 	meta: string;
@@ -45,7 +45,7 @@ export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "pos
 		schema,
 		texts: `${prefix}_texts`,
 		workers: `${prefix}_workers`,
-		stops: `${prefix}_stop`,
+		contacts: `${prefix}_contacts`,
 		queues: `${prefix}_queues`,
 		agencies: `${prefix}_agencies`,
 		meta: `${prefix}_meta`,

@@ -42,9 +42,7 @@ export function createOperations(statements: Statements, { query, change, change
 			if (isEnded && agencyId === allSends) await changeQueues(statements.wakeAgency, [Math.floor(now), ""]);
 		},
 		async suspend({ agencyId, reason, by, since }) {
-			// Not known from before, because a switch that does nothing is worse than a statement more.
-			await query(statements.addAgencies(1), [agencyId]);
-			await change(statements.suspend, [agencyId, reason, by, Math.floor(since)]);
+			await query(statements.suspend, [agencyId, reason, by, Math.floor(since)]);
 		},
 		async endSuspension(agencyId, now) {
 			const isEnded = (await change(statements.endSuspension, [agencyId])) > 0;

@@ -7,10 +7,10 @@ import { isForbidden } from "./database-error.ts";
 import type { Names } from "./names.ts";
 
 /** The tables of an outbox. */
-export const tablesIn = ({ texts, workers, stops, queues, agencies, meta }: Names): string[] => [
+export const tablesIn = ({ texts, workers, contacts, queues, agencies, meta }: Names): string[] => [
 	texts,
 	workers,
-	stops,
+	contacts,
 	queues,
 	agencies,
 	meta,

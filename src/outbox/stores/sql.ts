@@ -137,9 +137,9 @@ export function createSqlStore(database: Database): OutboxStore {
 			return found;
 		},
 		async open(recipient, limit, now) {
-			const stops = await names.stopsOf(recipient);
+			const { keyId, hash } = await names.nameOf(recipient.to);
 			const read = async (isAll: boolean, at: number): Promise<OpenText[]> =>
-				(await query(statements.open(isAll), [...whose(recipient), now, at, ...stops])).map(openTextFrom);
+				(await query(statements.open(isAll), [...whose(recipient), now, at, keyId, hash])).map(openTextFrom);
 			const found = await (limit > atOnce ? inParts((after) => read(true, after)) : read(false, Math.max(limit, 10)));
 			// The few that were attempted are ordered here, so that the database needs to sort nothing.
 			return found.sort(inTurn).slice(0, limit);
@@ -147,17 +147,18 @@ export function createSqlStore(database: Database): OutboxStore {
 		unfinished: (recipient) => inParts((after) => textsOf(statements.unfinished, [...whose(recipient), after])),
 		followed: (recipient, now) => textsOf(statements.followed, [...whose(recipient), now]),
 		async save(text, { unlessStopped: isGuarded = false, lease, leaseMs = 0 } = {}) {
-			const stops = isGuarded ? await names.stopsOf(text) : ["", ""];
+			const { keyId, hash } = isGuarded ? await names.nameOf(text.to) : { keyId: "", hash: "" };
 			const isLeased = lease !== undefined;
 			const { id, token } = lease ?? { id: 0, token: "" };
 			if (isLeased && statements.prolong && (await change(statements.prolong, [id, token, leaseMs])) === 0)
 				return false;
 			const options = [isGuarded, isLeased].map(Number);
-			const values = [...savedValues(text), id, token, leaseMs, ...options, ...stops];
+			const values = [...savedValues(text), id, token, leaseMs, ...options, keyId, hash];
 			return (await change(statements.save({ isGuarded, isLeased }), values)) > 0;
 		},
-		stop: changing("cancelAll", async (recipient) => {
-			await query(statements.stop, (await names.stopsOf(recipient)).slice(0, 1));
+		stop: changing("cancelAll", async ({ agencyId = "", to = "" }, source) => {
+			const { keyId, hash } = await names.nameOf(to);
+			await query(statements.stop, [agencyId, hash, keyId, source]);
 			await nextMoment();
 		}),
 		async wake(recipient, now) {
@@ -205,9 +206,11 @@ export function createSqlStore(database: Database): OutboxStore {
 			if (what === "erase") await change(statements.removeQueues, values);
 		}),
 		purge: changing("purge", async (before) => changeTexts(statements.purge(await isSettledUsed()), [before])),
-		restored: changing("restored", ({ from, to }) =>
-			changeTexts(statements.restored, [Math.floor(from), Math.floor(to)]),
-		),
+		restored: changing("restored", async ({ from, to }, source) => {
+			const [begin, end] = [Math.floor(from), Math.floor(to)];
+			await query(statements.noteRestored, [begin, end, source]);
+			return changeTexts(statements.restored, [begin, end]);
+		}),
 		...facts,
 		note: changing("optOut", facts.note),
 		...operations,

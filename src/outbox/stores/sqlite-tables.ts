@@ -1,6 +1,7 @@
 /*
  * The tables on SQLite.
  */
+import { factsIn } from "./facts.ts";
 import { isMeta, writeMeta } from "./meta.ts";
 import {
 	alone,
@@ -50,18 +51,20 @@ const indexes = {
 const now = "cast((julianday('now') - 2440587.5) * 86400000 as integer)";
 
 /** The migrations, in their order. */
-function sqliteMigrations({ texts, workers, stops, queues, agencies, meta }: Names): Migration[] {
+function sqliteMigrations({ texts, workers, contacts, queues, agencies, meta }: Names): Migration[] {
 	const tables = {
 		[meta]: `(id bigint primary key, outbox_id text not null, key_id text not null, hash_keys text not null,
 			settled_used bigint not null default 0, schema_version bigint not null default 0, migrating_at bigint,
 			least_work bigint not null default 0, work_version text, least_enqueue bigint not null default 0, enqueue_version text)`,
 		[texts]: `(${columns})`,
-		[stops]: "(name text primary key, stopped_at bigint not null)",
+		[contacts]: `(agency_id text not null, hash text not null, key_id text not null, ${factsIn("text")},
+			stopped_at bigint, stopped_source text, suspended_since bigint, suspended_reason text, suspended_by text,
+			restored_from bigint, restored_to bigint, restored_source text, primary key (key_id, hash, agency_id))`,
 		[queues]: `(id ${id}, recipient text not null, agency_id text not null, band bigint not null,
 			due_at bigint not null, lease_until bigint, token text, revision bigint not null default 0, unique (recipient, agency_id))`,
 		[agencies]: `(agency_id text primary key, served_at bigint not null default 0,
 			paused_until bigint not null default 0, failures bigint not null default 0, reason text,
-			cause text, since bigint, suspended_since bigint, suspended_reason text, suspended_by text)`,
+			cause text, since bigint)`,
 		[workers]: `(id text primary key, version text not null, runs_once bigint not null,
 			started_at bigint not null, seen_at bigint not null)`,
 	};

@@ -11,6 +11,7 @@ import {
 import type { LibsqlClient } from "../transactions/libsql-client.ts";
 import type { SqliteDatabase } from "../transactions/synchronous-sqlite.ts";
 import type { Row, Value } from "./connection.ts";
+import { factsRead, insertedFacts, laterFacts } from "./facts.ts";
 import { isMeta } from "./meta.ts";
 import { type Names, namesFrom, type StoreOptions } from "./names.ts";
 import { plainRow, refuseChanged } from "./plain-rows.ts";
@@ -34,10 +35,12 @@ import {
 	isOnlyRead,
 	isOpen,
 	marks,
+	ofAgency,
 	open,
 	rowsOfMarks,
 	type Statements,
 	saved,
+	stoppedAt,
 	turnOrder,
 } from "./statements.ts";
 
@@ -47,6 +50,9 @@ const moment = (texts: string): string => `coalesce((select seq from sqlite_sequ
 const clock = "cast((julianday('now') - 2440587.5) * 86400000 as integer)";
 const isFree = `(lease_until is null or lease_until <= ${clock})`;
 
+/** What becomes of a row of the contacts that is there. */
+const onSame = "on conflict (key_id, hash, agency_id) do update set";
+
 /** Those of a number, in one agency or in all of them. */
 const ofNumber = "recipient = $1 and ($2 = '' or agency_id = $2)";
 /** When a text is due that is waked at `$1`. */
@@ -55,11 +61,11 @@ const awake = "case when state = 'waiting' and attempts = 0 then max(ready_at, $
 const erased = `recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
 	queue_id = null, given = null, attempts = 0, failures = 0, progress = '{}', next_at = null, version = version + 1`;
 
-const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): Statements => ({
+const statements = ({ texts, contacts, queues, agencies, workers, meta }: Names): Statements => ({
 	find: `select * from ${texts} where id = $1`,
 	byMessage: `select * from ${texts} where message_id = $1`,
 	open: (isAll) => `select t.*, seq as begun,
-			(select max(stopped_at) from ${stops} where name in ($5, $6)) as cancelled_at
+			${stoppedAt(contacts, "t.agency_id", "$5", "$6")} as cancelled_at
 		from ${texts} t
 		where recipient = $1 and agency_id = $2 and next_at is not null and state in ${open}
 			and (attempts > 0 or ready_at <= $3)
@@ -78,15 +84,22 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 	save: ({ isGuarded, isLeased }) => `update ${texts} set ${saved.set}, version = version + 1
 			${isLeased ? ", arrived = null" : ""}
 		where seq = $1 and version = $2
-			${isLeased ? `and exists (select 1 from ${queues} where id = ${saved.lease} and token = ${saved.token}) and ${isFreeToSend(texts, agencies)} and ${mayWork({ meta })}` : ""}
-			${isGuarded ? `and seq > coalesce((select max(stopped_at) from ${stops} where name in (${saved.stops.join(", ")})), -1)` : ""}
+			${isLeased ? `and exists (select 1 from ${queues} where id = ${saved.lease} and token = ${saved.token}) and ${isFreeToSend({ texts, agencies, contacts })} and ${mayWork({ meta })}` : ""}
+			${isGuarded ? `and seq > coalesce(${stoppedAt(contacts, `${texts}.agency_id`, saved.key, saved.hash)}, -1)` : ""}
 		returning 1 as one`,
-	stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment(texts)}) on conflict (name) do update set stopped_at = ${moment(texts)}`,
+	stop: `insert into ${contacts} (agency_id, hash, key_id, stopped_at, stopped_source) values ($1, $2, $3, ${moment(texts)}, $4) ${onSame} stopped_at = ${moment(texts)}, stopped_source = excluded.stopped_source`,
 	meta: `select * from ${meta} where ${isMeta}`,
 	useSettled: `update ${meta} set settled_used = 1 where ${isMeta} and settled_used = 0 returning 1 as one`,
-	facts: (count) => `select name, stopped_at from ${stops} where name in (${marks(count)})`,
-	note: `insert into ${stops} (name, stopped_at) values ($1, $2)
-		on conflict (name) do update set stopped_at = max(${stops}.stopped_at, excluded.stopped_at)`,
+	facts: (names) => `select ${factsRead} from ${contacts} where agency_id in ('', $1)
+		and (${Array.from({ length: names }, (_, at) => `key_id = $${2 * at + 2} and hash = $${2 * at + 3}`).join(" or ")})`,
+	note: (
+		columns,
+	) => `insert into ${contacts} (agency_id, hash, key_id, ${insertedFacts(columns)}) values (${marks(3 + 2 * columns.length)})
+		${onSame} ${laterFacts(
+			columns,
+			(column) => `${contacts}.${column}`,
+			(column) => `excluded.${column}`,
+		)}`,
 	wake: changing(texts, `update ${texts} set next_at = ${awake}, version = version + 1`, {
 		among: `recipient = $2 and ($3 = '' or agency_id = $3) and ${isOpen} = 1`,
 		fits: `state in ('waiting', 'held') and next_at > ${awake}`,
@@ -105,6 +118,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 	recoverQueues: `update ${queues} set due_at = min(due_at, $1), band = min(band, 1), revision = revision + 1
 		where id > $2 and id <= $3 returning 1 as one`,
 	recoverPauses: `update ${agencies} set paused_until = $1 where failures > 0 and paused_until > $1 returning 1 as one`,
+	noteRestored: `insert into ${contacts} (agency_id, hash, key_id, restored_from, restored_to, restored_source) values ('', '', '', $1, $2, $3) ${onSame} restored_from = excluded.restored_from, restored_to = excluded.restored_to, restored_source = excluded.restored_source`,
 	restored: changing(
 		texts,
 		`update ${texts} set restored_from = $1, restored_to = $2, version = version + 1, arrived = 1`,
@@ -139,7 +153,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 	takeHealing: `update ${agencies} set served_at = $1
 		where agency_id = '' and (served_at <= $1 - $2 or served_at > $1) returning 1 as one`,
 	astray: {
-		sql: `select part.*, ${isAstray({ texts, agencies })} as is_astray
+		sql: `select part.*, ${isAstray({ texts, agencies, contacts })} as is_astray
 			from (select seq, agency_id, recipient, purpose, next_at, state, arrived from ${texts}
 				where next_at is not null and (recipient, agency_id, next_at, seq) > ($2, $3, $4, $5)
 				order by recipient, agency_id, next_at, seq limit ${atOnce}) as part
@@ -156,7 +170,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 			where q.agency_id = a.agency_id and band = ${band} and due_at <= $1 and ${isFree})`;
 		const isHealthy = `and failures = 0
 			and not exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.failures > 0)`;
-		const isSuspended = isOnlyRead(what, agencies);
+		const isSuspended = isOnlyRead(what, { agencies, contacts });
 		return `select agency_id, served_at, case when ${isSuspended} then 1 else 0 end as is_suspended from ${agencies} a
 			where agency_id <> '' ${what === "probe" ? "" : isHealthy} ${without > 0 ? `and agency_id not in (${marks(without, 2)})` : ""}
 				${what === "probe" ? "and (failures = 0 or paused_until <= $1)" : ""}
@@ -203,11 +217,11 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 	probe: `update ${agencies} set paused_until = $1
 		where agency_id = $2 and paused_until = $3 and failures > 0 returning 1 as one`,
 
-	suspend: `update ${agencies} set suspended_reason = $2, suspended_by = $3, suspended_since = coalesce(suspended_since, $4)
-		where agency_id = $1 returning 1 as one`,
-	endSuspension: `update ${agencies} set suspended_since = null, suspended_reason = null, suspended_by = null
-		where agency_id = $1 and suspended_since is not null returning 1 as one`,
-	suspended: `select agency_id, suspended_since, suspended_reason, suspended_by from ${agencies} where suspended_since is not null`,
+	suspend: `insert into ${contacts} (agency_id, hash, key_id, suspended_reason, suspended_by, suspended_since) values ($1, '', '', $2, $3, $4) ${onSame} suspended_reason = excluded.suspended_reason, suspended_by = excluded.suspended_by,
+		suspended_since = coalesce(${contacts}.suspended_since, excluded.suspended_since)`,
+	endSuspension: `update ${contacts} set suspended_since = null, suspended_reason = null, suspended_by = null
+		where ${ofAgency} and agency_id = $1 and suspended_since is not null returning 1 as one`,
+	suspended: `select agency_id, suspended_since, suspended_reason, suspended_by from ${contacts} where ${ofAgency} and suspended_since is not null`,
 	nextQueues: `select max(id) as last, count(*) as count from (select id from ${queues} where id > $1 order by id limit $2) as q1`,
 	wakeAgency: `update ${queues} set due_at = min(due_at, $1), revision = revision + 1
 		where ($2 = '' or agency_id = $2) and id > $3 and id <= $4 returning 1 as one`,
@@ -218,7 +232,7 @@ const statements = ({ texts, stops, queues, agencies, workers, meta }: Names): S
 	leave: `delete from ${workers} where id = $1 returning 1 as one`,
 	workers: `select id, version, runs_once, ${clock} - started_at as age_ms, ${clock} - seen_at as silent_ms from ${workers}
 		order by seen_at desc limit 100`,
-	counts: countsOf({ texts, queues, agencies }),
+	counts: countsOf({ texts, queues, agencies, contacts }),
 	list: (state) =>
 		`select * from ${texts} where state = '${state}' and ($2 = '' or agency_id = $2) order by next_at limit $1`,
 });

@@ -4,6 +4,7 @@ import { allSends, type Band, type ListedState, type Superseded } from "../store
 import { unfinished } from "../text.ts";
 import type { Row, Value } from "./connection.ts";
 import type { Migration } from "./migration.ts";
+import type { Names } from "./names.ts";
 
 /** What a database does for a store. `query` and `change` take a statement with `$1`, `$2`, … for its values. */
 export interface Database {
@@ -113,7 +114,7 @@ export interface Statements {
 	find: string;
 	/** message id */
 	byMessage: string;
-	/** recipient, agency, now, limit; names of the recipient's stops, two. For all of them the last one before in place of the limit */
+	/** recipient, agency, now, limit; key and hash of the contact. For all of them the last one before in place of the limit */
 	open: (isAll: boolean) => string;
 	/** recipient, agency, the last one before */
 	unfinished: string;
@@ -129,17 +130,17 @@ export interface Statements {
 	save: (options: SaveOptions) => string;
 	/** Before a `save` with a lease: lease, token, its length */
 	prolong?: string;
-	/** name */
+	/** agency, hash, key, source */
 	stop: string;
 	/** What the outbox knows of itself. */
 	meta: string;
 	/** version of the tables, once they are complete */
 	/** From now on `purge` keeps what was not acknowledged. */
 	useSettled: string;
-	/** names */
-	facts: (count: number) => string;
-	/** name, time */
-	note: string;
+	/** agency; key and hash, of each name */
+	facts: (names: number) => string;
+	/** agency, hash, key; time and source of each column */
+	note: (columns: readonly string[]) => string;
 	/** now, recipient, agency */
 	wake: Change;
 	wakeQueues: string;
@@ -153,6 +154,8 @@ export interface Statements {
 	recoverPauses: string;
 	/** from, to */
 	restored: Change;
+	/** from, to, source */
+	noteRestored: string;
 	/** recipient, agency */
 	erase: Change[];
 	/** id */
@@ -268,8 +271,9 @@ export const saved = {
 	leaseMs: afterSaved(3),
 	isGuarded: afterSaved(4),
 	isLeased: afterSaved(5),
-	/** The names of the recipient's stops. */
-	stops: [afterSaved(6), afterSaved(7)],
+	/** The name of the contact. */
+	key: afterSaved(6),
+	hash: afterSaved(7),
 } as const;
 
 /** The order of a contact's texts that wait. By the alphabet a reply comes last and marketing first. */
@@ -366,7 +370,7 @@ export const keptBack: readonly OutboxReason[] = [...settingsReasons, "hook_fail
  * that settings or a hook keep back.
  */
 export function countsOf(
-	{ texts, queues, agencies }: { texts: string; queues: string; agencies: string },
+	{ texts, queues, agencies, contacts }: Pick<Names, "texts" | "queues" | "agencies" | "contacts">,
 	index = "",
 ): string {
 	const some = (condition: string, columns = "*"): string =>
@@ -406,7 +410,7 @@ export function countsOf(
 	].map(
 		([name, found = "", fits, from], at) =>
 			`select '${name}' as state, count(*) as count, min(${from}) as oldest, '' as agency_id
-			from (${some(found)}) as q${7 + at} where ${fits} and ${isNotSuspended(`q${7 + at}`, agencies)}`,
+			from (${some(found)}) as q${7 + at} where ${fits} and ${isNotSuspended(`q${7 + at}`, contacts)}`,
 	);
 	const kept = [now, later].map(
 		(found, at) =>
@@ -416,14 +420,22 @@ export function countsOf(
 	return [...states, ...late, ...kept].join(" union all ");
 }
 
-/** That neither the agency of a text nor everybody is suspended. */
-function isNotSuspended(texts: string, agencies: string): string {
-	return `not exists (select 1 from ${agencies} a where a.agency_id in ('', ${texts}.agency_id) and a.suspended_since is not null)`;
+/** The row of an agency among the contacts, and of everybody. */
+export const ofAgency = "key_id = '' and hash = ''";
+
+/** That neither the agency of a row nor everybody is suspended. */
+function isNotSuspended(rows: string, contacts: string): string {
+	return `not exists (select 1 from ${contacts} s
+		where ${ofAgency} and s.agency_id in ('', ${rows}.agency_id) and s.suspended_since is not null)`;
 }
 
+/** When the number of a text was last stopped, in its agency or in all of them. */
+export const stoppedAt = (contacts: string, agency: string, key: string, hash: string): string =>
+	`(select max(s.stopped_at) from ${contacts} s where s.key_id = ${key} and s.hash = ${hash} and s.agency_id in ('', ${agency}))`;
+
 /** That a text that is changed may be sent: nothing is suspended, and the sends of everybody are not paused. */
-export function isFreeToSend(texts: string, agencies: string): string {
-	return `${isNotSuspended(texts, agencies)} and not ${areSendsPaused(agencies)}`;
+export function isFreeToSend({ texts, agencies, contacts }: Pick<Names, "texts" | "agencies" | "contacts">): string {
+	return `${isNotSuspended(texts, contacts)} and not ${areSendsPaused(agencies)}`;
 }
 
 /** Whether the sends of everybody are paused. */
@@ -440,18 +452,17 @@ const suspendedRestMs = 62 * 60_000;
  * too late: after a text whose time has not come, or at a time which is that of none of its texts. Behind another one a text may wait
  * until that one is due.
  */
-export function isAstray({ texts, agencies }: { texts: string; agencies: string }): string {
+export function isAstray({ texts, agencies, contacts }: Pick<Names, "texts" | "agencies" | "contacts">): string {
 	// Not with `exists`, for which PostgreSQL may read all texts at once.
 	const isOther = `(select 1 from ${texts} o
 		where o.recipient = part.recipient and o.agency_id = part.agency_id and o.next_at = q.due_at limit 1) is null`;
 	const isLate = `q.due_at > part.next_at and (part.next_at > $1 or q.due_at > $1 + ${suspendedRestMs}
-		or (q.due_at > $1 + ${longestRestMs} and ${isFreeToSend("part", agencies)})) and ${isOther}`;
+		or (q.due_at > $1 + ${longestRestMs} and ${isFreeToSend({ texts: "part", agencies, contacts })})) and ${isOther}`;
 	const isUnknown = `not exists (select 1 from ${agencies} a where a.agency_id = part.agency_id)`;
 	return `case when part.arrived is null and (q.id is null or ${isUnknown} or (${isLate})) then 1 else 0 end`;
 }
 
 /** Whether what is due of the agency `a` is only to be read. A worker that tries again does so by sending. */
-export function isOnlyRead(what: Turns, agencies: string): string {
-	const everybody = `exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.suspended_since is not null)`;
-	return `(a.suspended_since is not null or ${everybody} ${what === "probe" ? "" : `or ${areSendsPaused(agencies)}`})`;
+export function isOnlyRead(what: Turns, { agencies, contacts }: Pick<Names, "agencies" | "contacts">): string {
+	return `(not ${isNotSuspended("a", contacts)} ${what === "probe" ? "" : `or ${areSendsPaused(agencies)}`})`;
 }

@@ -335,8 +335,11 @@ describe("nothing in a database steers the terminal", () => {
 		await outbox.suspend({ agencyId: agency.id, reason: "Wrong price", by: "Ann" });
 		await enqueue("note-1");
 		const db = new Libsql(url);
-		const set = "suspended_reason = $1, suspended_by = $1, cause = $1, since = 1";
-		expect(db.prepare(`update outbox_agencies set ${set}`).run(`Ann ${hostile}`).changes).toBe(1);
+		const set = "suspended_reason = $1, suspended_by = $1 where suspended_since is not null";
+		expect(db.prepare(`update outbox_contacts set ${set}`).run(`Ann ${hostile}`).changes).toBe(1);
+		const pause =
+			"insert into outbox_agencies (agency_id, failures, reason, cause, since) values ($1, 1, 'send', $2, 1)";
+		db.prepare(pause).run(agency.id, `Ann ${hostile}`);
 		const further = ["suspend", "--reason", "Stop", "--agency", `agy ${hostile}`, "--by", hostile, "--yes"];
 		for (const args of [["health"], ["health", "--json"], ["explain", "note-1"], further]) {
 			const { out, err } = await run({ url, ...place }, ...args);

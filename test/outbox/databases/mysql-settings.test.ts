@@ -73,7 +73,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 		if (!row) throw new Error("no row");
 		const saves = [store.save({ ...row, state: "sending" }), store.save({ ...row, state: "cancelled" })];
 		expect((await Promise.all(saves)).sort()).toEqual([false, true]);
-		await store.stop(text);
+		await store.stop(text, "cancelAll");
 		await store.insert({ ...text, id: "b" }, undefined);
 		expect((await store.open(text, 10, 1)).find(({ id }) => id === "b")?.isStopped).toBe(false);
 	});
@@ -87,7 +87,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 			expect(await store.open({ ...text, agencyId: id }, 10, 1)).toMatchObject([{ id }]);
 		}
 		await store.purge(10);
-		await store.stop({ ...text, agencyId: "a" });
+		await store.stop({ ...text, agencyId: "a" }, "cancelAll");
 		const stopped = ids.map(async (agencyId) => (await store.open({ ...text, agencyId }, 1, 1))[0]?.isStopped);
 		expect(await Promise.all(stopped)).toEqual([true, ...ids.slice(1).map(() => false)]);
 	});
@@ -108,9 +108,9 @@ describe.each(mysqlKinds)("%s", (kind) => {
 		const { url, store } = await open("set time_zone = '+13:00'");
 		const west = mysqlStore(withSession(await openPool(url), "set time_zone = '-11:00'"));
 		await store.insert({ ...text, id: "a" }, undefined);
-		await west.stop(text);
+		await west.stop(text, "cancelAll");
 		await store.insert({ ...text, id: "b" }, undefined);
-		await store.stop(text);
+		await store.stop(text, "cancelAll");
 		await west.insert({ ...text, id: "c" }, undefined);
 		const stops = Object.fromEntries((await west.open(text, 10, 1)).map(({ id, isStopped }) => [id, isStopped]));
 		expect(stops).toEqual({ a: true, b: true, c: false });
@@ -122,7 +122,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 		await store.insert({ ...text, id: "stored" }, stored);
 		// A transaction that began before the stop, and enqueues after it.
 		const decided = await begin(pool, "start transaction with consistent snapshot");
-		await store.stop(text);
+		await store.stop(text, "cancelAll");
 		await store.insert({ ...text, id: "decided" }, decided);
 		await store.insert({ ...text, id: "later" }, undefined);
 		for (const tx of [stored, decided]) await end(tx);
@@ -186,7 +186,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 		if (!now) throw new Error("no row");
 		expect(now).toMatchObject({ nextAt: 10, version: row.version + 3 });
 		expect(await store.save({ ...now, state: "sending" }, { unlessStopped: true })).toBe(true);
-		await store.stop(text);
+		await store.stop(text, "cancelAll");
 		await store.save({ ...now, version: now.version + 1, state: "dropped", nextAt: null });
 		await store.acknowledge([{ id: "a", revision: 1 }], tx);
 		// Nor does another caller, whose ids are beside those of the transaction.

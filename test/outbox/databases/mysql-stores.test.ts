@@ -5,6 +5,7 @@ import { playAll } from "../histories.ts";
 import { mysqlStore } from "../port.ts";
 import { newText, storeSuite } from "../store-suite.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
+import { checkSources } from "./sources.ts";
 import { runStatements } from "./statements.ts";
 
 describe.each(mysqlKinds)("%s", (kind) => {
@@ -15,12 +16,17 @@ describe.each(mysqlKinds)("%s", (kind) => {
 	async function emptyPool(): Promise<mysql.Pool> {
 		shared ??= openPool();
 		const pool = await shared;
-		for (const end of ["texts", "workers", "stop", "queues", "agencies", "meta"])
+		for (const end of ["texts", "workers", "contacts", "queues", "agencies", "meta"])
 			await pool.query(`delete from outbox_${end}`).catch(() => {});
 		return pool;
 	}
 
 	describe("the store suite", () => storeSuite(async () => mysqlStore(await emptyPool())));
+
+	test("each fact is stored with what told of it", async () => {
+		const pool = await emptyPool();
+		await checkSources(mysqlStore(pool), async (sql) => (await pool.query<mysql.RowDataPacket[]>(sql))[0]);
+	});
 
 	test("many waiting texts to many contacts cost no scan, and no sort of what is due", async () => {
 		const texts = isLong ? 10_000 : 2_000;

@@ -10,7 +10,7 @@ import { usePostgres } from "./server.ts";
 
 const { create, openPool } = usePostgres(import.meta.url);
 
-const tables = ["texts", "stop", "queues", "agencies", "workers", "meta"].map((end) => `outbox_${end}`);
+const tables = ["texts", "contacts", "queues", "agencies", "workers", "meta"].map((end) => `outbox_${end}`);
 
 /** A database with tables, and roles with all rights on them: one of the application and one of the worker. */
 async function open() {
@@ -108,7 +108,7 @@ test("no request begins once a stop may be hidden, until the worker ends", async
 	const row = await store.insert({ ...newText, ...text, id: "a", createdAt: 1 }, undefined);
 	const [lease] = await store.claim({ now: 2, limit: 1, each: 1, leaseMs: 60_000, isReading: false });
 	expect(await store.open(row, 1, 2)).toMatchObject([{ id: "a", isStopped: false }]);
-	await hide("outbox_stop");
+	await hide("outbox_contacts");
 	const begin = { unlessStopped: true, lease, leaseMs: 60_000 };
 	expect(await store.save({ ...row, state: "sending" }, begin)).toBe(false);
 	await expect(store.beat({ id: "a", version: "1.0.0", runsOnce: false })).rejects.toMatchObject({

@@ -11,6 +11,7 @@ import { type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
 import { newText, storeSuite } from "../store-suite.ts";
 import { emptyPglite, newFile, openLibsql, openLibsqlClient, openPglite } from "./open.ts";
 import { usePostgres } from "./server.ts";
+import { checkSources } from "./sources.ts";
 
 const { openPool } = usePostgres(import.meta.url);
 
@@ -68,20 +69,33 @@ if (isLong)
 		expect(stdout).toMatch(/Tests {2}\d+ passed \(\d+\)/);
 	});
 
-test("what a stop and an opt-out leave of a number cannot be reversed: each database has names of its own", async () => {
-	const namesLeft = async () => {
+test("what is known of a contact is under a hash that cannot be reversed: each database has a key of its own", async () => {
+	const hashes = async () => {
 		const db = new Libsql(newFile());
 		const store = sqliteStore(db);
 		await store.migrate();
-		await store.stop(text);
-		await store.stop({ to: text.to });
-		await store.note(text, { optedOut: { service: 1 } });
-		return (db.prepare("select name from outbox_stop").all() as { name: string }[])
-			.map(({ name }) => name)
-			.filter((name) => name.includes("-"));
+		await store.stop(text, "cancelAll");
+		await store.stop({ to: text.to }, "cancelAll");
+		await store.note(text, { optedOut: { service: 1 } }, "reading");
+		const rows = db.prepare("select agency_id, hash from outbox_contacts order by agency_id").all();
+		expect(rows).toMatchObject([{ agency_id: "" }, { agency_id: text.agencyId }]);
+		expect(JSON.stringify(rows)).not.toContain(text.to.slice(1));
+		return (rows as { hash: string }[]).map(({ hash }) => hash);
 	};
-	const all = [...(await namesLeft()), ...(await namesLeft())];
-	expect(new Set(all).size).toBe(6);
+	const all = [...(await hashes()), ...(await hashes())];
+	// One for the number in each database, whatever the agency.
+	expect(new Set(all).size).toBe(2);
+});
+
+describe("each fact is stored with what told of it", () => {
+	test("on SQLite", async () => {
+		const db = new Libsql(newFile());
+		await checkSources(sqliteStore(db), async (sql) => db.prepare(sql).all());
+	});
+	test("on PostgreSQL", async () => {
+		const pool = await openPool();
+		await checkSources(postgresStore(pool), async (sql) => (await pool.query(sql)).rows);
+	});
 });
 
 test("processes that start at the same moment all find their tables on a PostgreSQL server", async () => {
@@ -132,7 +146,7 @@ test("a stop covers a text whose transaction commits later, and none that is enq
 		for (const tx of [first, second]) await tx.query("begin");
 		// Both transactions began before the stop. One text is enqueued before it, the other one after it.
 		await store.insert({ ...text, id: "stored" }, first);
-		await store.stop(text);
+		await store.stop(text, "cancelAll");
 		await store.insert({ ...text, id: "begun" }, second);
 		await store.insert({ ...text, id: "later" }, undefined);
 		for (const tx of [first, second]) await tx.query("commit");

@@ -81,12 +81,12 @@ export const rowChecks: Check[] = [
 			await change(store, "c", { state: "sent" });
 			const row = await rowOf(store, "a");
 			const restored = { from: noon - 9, to: noon };
-			equal("restored", await store.restored(restored), 2);
+			equal("restored", await store.restored(restored, "restored"), 2);
 			for (const id of ["a", "b"])
 				like(`find("${id}") after restored`, (await rowOf(store, id)).progress, { restored });
 			equal('find("c") after restored', (await rowOf(store, "c")).progress.restored, undefined);
 			equal("save of a row from before restored", await store.save(row), false);
-			await store.restored({ from: noon, to: noon + 1 });
+			await store.restored({ from: noon, to: noon + 1 }, "restored");
 			like("a second restored", (await rowOf(store, "a")).progress.restored, { from: noon });
 		},
 	},

@@ -27,7 +27,7 @@ export const stopChecks: Check[] = [
 		async run(given) {
 			const store = await given(textOf("a"), textOf("b"), textOf("x", otherAgency));
 			const before = await rowOf(store, "a");
-			await store.stop(recipient);
+			await store.stop(recipient, "cancelAll");
 			await store.insert(textOf("c"), undefined);
 			equal("isStopped of open", await stopsOf(store, recipient), { a: true, b: true, c: false });
 			equal("isStopped of open at another agency", await stopsOf(store, otherAgency), { x: false });
@@ -36,7 +36,7 @@ export const stopChecks: Check[] = [
 			equal("save unlessStopped of a later text", await begin(store, "c"), true);
 			equal("save unlessStopped of another agency's text", await begin(store, "x"), true);
 			await change(store, "a", { state: "cancelled", nextAt: null });
-			await store.stop(recipient);
+			await store.stop(recipient, "cancelAll");
 			like("isStopped after a second stop", await stopsOf(store, recipient), { b: true, c: true });
 		},
 	},
@@ -46,20 +46,24 @@ export const stopChecks: Check[] = [
 		async run(given) {
 			const store = await given(textOf("a"));
 			equal("facts of an unknown contact", known(await store.facts(recipient)), {});
-			await store.note(recipient, { optedOut: { service: noon } });
-			await store.note(recipient, { optedOut: { service: noon - 1 }, optedIn: { service: noon + 1, own: noon - 9 } });
+			await store.note(recipient, { optedOut: { service: noon } }, "reading");
+			await store.note(
+				recipient,
+				{ optedOut: { service: noon - 1 }, optedIn: { service: noon + 1, own: noon - 9 } },
+				"reading",
+			);
 			const expected = { optedIn: { own: noon - 9, service: noon + 1 }, optedOut: { service: noon } };
 			equal("facts: after an earlier time", known(await store.facts(recipient)), expected);
 			equal("facts of another agency", known(await store.facts(otherAgency)), {});
-			await store.note({ to: recipient.to }, { optedOut: { own: noon - 2 } });
+			await store.note({ to: recipient.to }, { optedOut: { own: noon - 2 } }, "reading");
 			const both = { ...expected, optedOut: { own: noon - 2, service: noon } };
 			equal("facts: by the other clock, of all agencies", known(await store.facts(recipient)), both);
-			await store.note({ to: recipient.to }, { optedOut: { service: noon + 2 } });
+			await store.note({ to: recipient.to }, { optedOut: { service: noon + 2 } }, "reading");
 			const latest = { own: noon - 2, service: noon + 2 };
 			equal("facts: of all agencies", known(await store.facts(recipient)), { ...expected, optedOut: latest });
 			equal("facts: of all agencies, at another one", known(await store.facts(otherAgency)), { optedOut: latest });
 			equal("facts of another number", known(await store.facts(otherNumber)), {});
-			await store.note(otherAgency, { wrongNumber: { service: noon }, refused: { service: noon - 3 } });
+			await store.note(otherAgency, { wrongNumber: { service: noon }, refused: { service: noon - 3 } }, "reading");
 			const more = { optedOut: latest, refused: { service: noon - 3 }, wrongNumber: { service: noon } };
 			equal("facts: what they wrote", known(await store.facts(otherAgency)), more);
 			await change(store, "a", { state: "cancelled", nextAt: null });
@@ -71,7 +75,7 @@ export const stopChecks: Check[] = [
 		title: "stop without an agency covers the number in all agencies",
 		async run(given) {
 			const store = await given(textOf("a"), textOf("x", otherAgency), textOf("z", otherNumber));
-			await store.stop({ to: recipient.to });
+			await store.stop({ to: recipient.to }, "cancelAll");
 			await store.insert(textOf("y", otherAgency), undefined);
 			equal("isStopped at one agency", await stopsOf(store, recipient), { a: true });
 			equal("isStopped at the other agency", await stopsOf(store, otherAgency), { x: true, y: false });
@@ -83,7 +87,7 @@ export const stopChecks: Check[] = [
 		title: "purge and erase leave a stop as it is",
 		async run(given) {
 			const store = await given(textOf("a"), textOf("b"));
-			await store.stop(recipient);
+			await store.stop(recipient, "cancelAll");
 			await change(store, "a", { state: "cancelled", nextAt: null, since: noon - 9 });
 			equal("purge", await store.purge(noon), 1);
 			await store.erase({ to: recipient.to });
