@@ -34,7 +34,8 @@ import { createLoop, workWith } from "./work/worker.ts";
 /** Durable sends. */
 export interface Outbox {
 	/**
-	 * Creates the tables. Does nothing when they are there.
+	 * Creates the tables, and changes those of an earlier version, while everything goes on. Does nothing when that is done. After an
+	 * upgrade call it before you replace the processes.
 	 *
 	 * @throws PartnerInvalidInput on PostgreSQL, if strangers can read or change the tables, or row level security hides rows from the
 	 * role. It has the statements that mend it
@@ -48,7 +49,8 @@ export interface Outbox {
 	 *
 	 * @throws PartnerInvalidInput for a bad number or text, for an id that has another text, and if it can't take the place of the text
 	 * that `supersedes` names. Nothing is stored then. In a synchronous transaction of SQLite it throws at once, so that the
-	 * transaction is rolled back
+	 * transaction is rolled back. PartnerConfigurationError if a later version has migrated the tables, and does not read any more what
+	 * this one stores
 	 * @example
 	 * await outbox.enqueue({ id: "note-1", agencyId: agency.id, to: "+447700900101", body: "See you at 14:00." });
 	 */
@@ -78,7 +80,8 @@ export interface Outbox {
 	 *
 	 * @throws an error of the store that does not pass by itself, such as a missing table, and any other one after an hour.
 	 * PartnerInvalidInput if row level security hides rows from the role. PartnerConfigurationError if the client refuses an option
-	 * that the outbox itself passes; the text stays as it is
+	 * that the outbox itself passes, or if a later version has migrated the tables and holds back texts that this one would send; the
+	 * text stays as it is
 	 * @example
 	 * const signal = AbortSignal.timeout(50); // in a server: aborted by SIGTERM
 	 * await outbox.work({ signal });
