@@ -26,7 +26,7 @@ export function missingOwner({ author, homepage, repository, bugs }: Manifest): 
 	const wrong: string[] = [];
 	const name = typeof author === "string" ? author : fieldOf(author, "name");
 	if (!name?.trim()) wrong.push("author: the person or company that publishes the package");
-	if (!isHttps(homepage)) wrong.push("homepage: an https URL, such as that of the docs site");
+	if (!isHttps(homepage)) wrong.push("homepage: the https URL of the docs site, which the help of the command names");
 	if (repositoryOf(repository) === undefined)
 		wrong.push('repository: { "type": "git", "url": "git+https://github.com/<owner>/<name>.git" }');
 	if (!isHttps(fieldOf(bugs, "url"))) wrong.push('bugs: { "url": the https URL of the issue tracker }');

@@ -202,14 +202,17 @@ ${endOf(end, columns)}`;
 /** The example and the address of the page with which each help ends. */
 export function endOf({ example, page }: End, columns: number): string {
 	const { homepage }: { readonly version: string; readonly homepage?: string } = manifest;
+	// An address stays in one piece.
 	const guide =
-		homepage === undefined ? `docs/${page}.md of this package` : `${homepage.replace(/\/$/, "")}/${page}.html`;
+		homepage === undefined
+			? wrapped(`Guide: docs/${page}.md of this package`, columns).join("\n")
+			: `Guide: ${homepage.replace(/\/$/, "")}/${page}.html`;
 	// A shell reads on behind a backslash at the end of a line.
 	const lines = wrapped(`npx messaging-conversations ${example}`, columns - 6);
 	return `Example:
   ${lines.join(" \\\n    ")}
 
-${wrapped(`Guide: ${guide}`, columns).join("\n")}`;
+${guide}`;
 }
 
 /** A question that follows a sentence; empty when no known word is near. */

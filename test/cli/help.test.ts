@@ -9,7 +9,9 @@ import { run, start } from "./run.ts";
 const folder = mkdtempSync(join(tmpdir(), "help-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+const { version, homepage } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+/** The page of the docs in a help: on the docs site, once package.json names it. */
+const guide = homepage === undefined ? "docs/(\\S+)\\.md of this package" : `${homepage}/(\\S+)\\.html`;
 const commands = ["sandbox", "doctor", "tail", "outbox", "capture", "completion"];
 const actions = ["health", "list", "explain", "suspend", "resume", "resolve", "restored"];
 /** The words of each help: that of the whole command, of a command, and of an action. */
@@ -56,7 +58,7 @@ test.for(levels)(
 		await helped.status;
 		for (const out of [(await run([...words, "--help"])).out, helped.out()]) {
 			const [, example = "", page = ""] =
-				/\nExample:\n {2}npx messaging-conversations ((?:.|\\\n)+)\n\nGuide: docs\/(\S+)\.md of this package\n$/.exec(
+				new RegExp(`\nExample:\n {2}npx messaging-conversations ((?:.|\\\\\n)+)\n\nGuide: ${guide}\n$`).exec(
 					out.replaceAll(/(Guide: .*)\n(?=\S)/g, "$1 "),
 				) ?? [];
 			expect(example.replaceAll(/\\\n +/g, "")).toMatch(new RegExp(`^${words.join(" ")}`));
