@@ -44,6 +44,15 @@ export async function writeMeta(query: Query, { meta, texts, contacts }: Names, 
 	]);
 }
 
+/** Refuses to create a table again whose rows nothing can derive: without them a No becomes a Yes. */
+export async function refuseDropped(exists: (name: string) => Promise<boolean>, names: Names): Promise<void> {
+	for (const table of [names.texts, names.contacts]) {
+		if (await exists(table)) continue;
+		const rule = `has no table ${table} any more, which migrate has created. Restore it from a backup`;
+		throw new PartnerConfigurationError({ field: "store", rule, operation: "migrate" });
+	}
+}
+
 function refuseLost(meta: string, tables: readonly string[], operation: string): never {
 	const rule = `has rows in ${tables.join(" or ")}, but none in ${meta}. Copy ${meta} from where they come from: without its keys nobody knows who has opted out`;
 	throw new PartnerConfigurationError({ field: "store", rule, operation });

@@ -5,7 +5,7 @@ import { refuse } from "../input.ts";
 import type { Row } from "./connection.ts";
 import { isLocked } from "./database-error.ts";
 import { factsIn } from "./facts.ts";
-import { isMeta, writeMeta } from "./meta.ts";
+import { isMeta, refuseDropped, writeMeta } from "./meta.ts";
 import {
 	alone,
 	createMigration,
@@ -51,7 +51,7 @@ export async function migrateMysql(
 ): Promise<void> {
 	const all = [...mysqlMigrations(names), ...later];
 	const { schema, meta } = names;
-	const { run, create } = createMigration(query, find);
+	const { run, exists, create } = createMigration(query, find);
 	const done = (): Promise<number> => migrationsDone(run, meta);
 	const before = await done();
 	// Those of a later version: what this one would create, that one may have dropped.
@@ -69,8 +69,9 @@ export async function migrateMysql(
 		}),
 	);
 	const [first] = collated;
-	// Until a second one changes them, a table that was dropped is created again.
+	// Until a second one changes them, a derived table that was dropped is created again.
 	if (first && before <= 1) {
+		if (before === 1) await refuseDropped(exists, names);
 		for (const [table, statement] of Object.entries(first.tables ?? {})) await create(table, statement);
 		await writeMeta(run, names, "on duplicate key update id = id");
 		await update(`update ${meta} set schema_version = 1 where ${isMeta} and schema_version = 0`);

@@ -6,7 +6,7 @@ import { isPartnerError } from "messaging-conversations";
 import { isInTransactionBlock, isLockTimeout } from "./database-error.ts";
 import { factsIn } from "./facts.ts";
 import { refuseOpenTable, refuseReached, unlessReached } from "./grants.ts";
-import { isMeta, writeMeta } from "./meta.ts";
+import { isMeta, refuseDropped, writeMeta } from "./meta.ts";
 import {
 	alone,
 	createMigration,
@@ -161,8 +161,9 @@ export async function migratePostgres(query: Query, names: Names, later: readonl
 		if (!found) await run(statement).catch(() => run(statement));
 	}
 	const [first] = all;
-	// Until a second one changes them, a table that was dropped is created again.
+	// Until a second one changes them, a derived table that was dropped is created again.
 	if (first && before <= 1) {
+		if (before === 1) await refuseDropped(exists, names);
 		await createTables(first);
 		await writeMeta(run, names, "on conflict (id) do nothing");
 		await update(`update ${meta} set schema_version = 1 where ${isMeta} and schema_version = 0`);

@@ -2,7 +2,7 @@
  * The tables on SQLite.
  */
 import { factsIn } from "./facts.ts";
-import { isMeta, writeMeta } from "./meta.ts";
+import { isMeta, refuseDropped, writeMeta } from "./meta.ts";
 import {
 	alone,
 	createMigration,
@@ -88,7 +88,7 @@ export async function migrateSqlite(
 	const all = [...sqliteMigrations(names), ...later];
 	const { texts, queues, meta } = names;
 	const find = "select 1 as found from sqlite_master where lower(name) = lower($1)";
-	const { run, create } = createMigration(query, find);
+	const { run, exists, create } = createMigration(query, find);
 	const update: Update = async (sql) => (await run(`${sql} returning 1 as one`)).length;
 	const done = (): Promise<number> => migrationsDone(run, meta);
 
@@ -96,8 +96,9 @@ export async function migrateSqlite(
 	// Those of a later version: what this one would create, that one may have dropped.
 	if (before > all.length) return;
 	const [first] = all;
-	// Until a second one changes them, a table that was dropped is created again.
+	// Until a second one changes them, a derived table that was dropped is created again.
 	if (first && before <= 1) {
+		if (before === 1) await refuseDropped(exists, names);
 		for (const [table, statement] of Object.entries(first.tables ?? {})) await create(table, statement);
 		await writeMeta(run, names, "on conflict (id) do nothing");
 		await update(`update ${meta} set schema_version = 1 where ${isMeta} and schema_version = 0`);
