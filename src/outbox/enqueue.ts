@@ -113,10 +113,10 @@ async function enqueued(
 	// In the place of a held text it rings no phone.
 	const mayExpire = isNew(row) && tx === undefined && !(await takesPlaceOfHeld(context, row));
 	const expired = mayExpire ? await expireIfQuiet(context, row) : undefined;
-	if (expired) return { ...(await statusOf(expired, undefined, arriving)), ignored };
+	if (expired) return { ...(await statusOf(context.options.store, expired, undefined, arriving)), ignored };
 	if (isDue(context, row)) await wakeWorker(context, row, row.id, tx);
 	if (tx === undefined) context.claimNow();
-	return { ...(await statusOf(row, undefined, arriving)), ignored };
+	return { ...(await statusOf(context.options.store, row, undefined, arriving)), ignored };
 }
 
 /** Whether a text takes the place of one that the service holds for the same contact. */
@@ -175,7 +175,9 @@ async function enqueuedMany(
 	const first = stored.find(({ row }) => row.state === "waiting" && isDue(context, row));
 	if (first) await wakeWorker(context, first.row, first.row.id, tx);
 	if (tx === undefined) context.claimNow();
-	return Promise.all(stored.map(async ({ row, ignored }) => ({ ...(await statusOf(row)), ignored })));
+	return Promise.all(
+		stored.map(async ({ row, ignored }) => ({ ...(await statusOf(context.options.store, row)), ignored })),
+	);
 }
 
 // A text that was stored

@@ -123,10 +123,10 @@ export function createOperator(
 
 	async function statusFrom(row: OutboxText, all: Snapshot): Promise<OutboxStatus> {
 		const arriving = await stillArriving(store, row);
-		if (!isUnfinished(row.state)) return statusOf(row, undefined, arriving);
+		if (!isUnfinished(row.state)) return statusOf(store, row, undefined, arriving);
 		const [queue, facts] = await Promise.all([store.open(row, mostAsked, all.now), store.facts(row)]);
 		const heirs = await heirsIn(store, queue);
-		return statusOf(row, waitsForOf(row, { ...all, queue, heirs, contact: storedView(facts) }), arriving);
+		return statusOf(store, row, waitsForOf(row, { ...all, queue, heirs, contact: storedView(facts) }), arriving);
 	}
 
 	const { quietHours } = options ?? {};

@@ -291,7 +291,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		show?.(text.id);
 		if (isUnfinished(text.state)) return;
 		await pauses.cleared(text.id);
-		const status = await statusOf(text);
+		const status = await statusOf(store, text);
 		// Called in the order of the states, and not waited for, because a slow callback holds up no text.
 		void ignoringErrors(() => onSettled?.(status));
 	}

@@ -25,7 +25,7 @@ export async function settled(store: OutboxStore, given: SettledOptions = {}): P
 	const { limit = 100, held = false } = check(schema, "options", given, "settled");
 	const rows = await store.unacknowledged(limit, { held });
 	return Promise.all(
-		rows.map(async (row) => ({ ...(await statusOf(row)), revision: row.unacknowledged ?? row.version })),
+		rows.map(async (row) => ({ ...(await statusOf(store, row)), revision: row.unacknowledged ?? row.version })),
 	);
 }
 

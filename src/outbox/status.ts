@@ -1,5 +1,6 @@
 import type { OutboxReason } from "./names.ts";
 import type { Purpose } from "./policy/purpose.ts";
+import type { OutboxStore } from "./store.ts";
 import { type OutboxState, type OutboxText, operationIdOf, type TextError } from "./text.ts";
 import { heldSentence, lostSentence, storedSentence, type Told, type WaitsFor } from "./waits-for.ts";
 
@@ -61,7 +62,12 @@ export interface OutboxStatus {
  * @param told what an unfinished text waits for, if that was looked for
  * @param arriving a text that it supersedes, and that may still arrive at another number
  */
-export async function statusOf(text: OutboxText, told?: Told, arriving?: OutboxText): Promise<OutboxStatus> {
+export async function statusOf(
+	store: Pick<OutboxStore, "outboxId">,
+	text: OutboxText,
+	told?: Told,
+	arriving?: OutboxText,
+): Promise<OutboxStatus> {
 	const { id, agencyId, to, purpose, state, reason, since, sentAt, endedAt, messageId, queueId, given, progress } =
 		text;
 	const { attempts, error, cancelRequested = false } = progress;
@@ -89,7 +95,7 @@ export async function statusOf(text: OutboxText, told?: Told, arriving?: OutboxT
 		consentFailed,
 		optOutSid: progress.optOutSid ?? null,
 		replacedBy: state === "replaced" ? (progress.replacedBy ?? null) : null,
-		operationId: attempts > 0 && !isErased ? await operationIdOf(text) : null,
+		operationId: attempts > 0 && !isErased ? await operationIdOf(text, await store.outboxId()) : null,
 		messageId,
 		queueId,
 		attempts,

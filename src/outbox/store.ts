@@ -83,6 +83,8 @@ export interface OutboxStore extends DatabaseStore {
 		text: OutboxText,
 		options?: { unlessStopped?: boolean; lease?: Lease | undefined; leaseMs?: number },
 	) => Promise<boolean>;
+	/** The random id of the outbox, which it keeps wherever its tables go. It is read once. */
+	outboxId: () => Promise<string>;
 	/** What is known of a recipient, or of the number in all agencies: of each fact the latest time by each clock. */
 	facts: (recipient: Recipient) => Promise<ContactFacts>;
 	/** Stores facts of a recipient; without an agency of the number in all agencies. Of two times by one clock the later one stays. */
@@ -171,7 +173,7 @@ export interface OutboxStore extends DatabaseStore {
 	/** Finds the suspensions; that of everybody has an empty `agencyId`. */
 	suspended: () => Promise<StoredSuspension[]>;
 	/**
-	 * Notes that a worker is alive, by the clock of the store, and checks that it may work: it calls it at least every 10 seconds. Forgets
+	 * Notes that a worker is alive, by the clock of the store, and checks that it may work and read what is known of contacts: it calls it at least every 10 seconds. Forgets
 	 * those that have been silent for a day.
 	 */
 	beat: (worker: Pick<StoredWorker, "id" | "version" | "runsOnce">) => Promise<void>;

@@ -347,11 +347,22 @@ export function changed(text: OutboxText, change: Change, now: number, by?: stri
 /**
  * Derived from what the caller gave, so that the same id never comes with another message. The agency's default language is not
  * part of it. It may change between a backup and its restoration, and the service would take the same text for a new one.
+ *
+ * @param outboxId of the store. Two outboxes may have the same ids, and the service would take the second text for the first one
  */
-export function operationIdOf(text: OutboxText): Promise<string> {
+export function operationIdOf(text: OutboxText, outboxId: string): Promise<string> {
 	const { agencyId, id, to, body, subaccountId, consentLanguage } = text;
 	const { generation } = text.progress;
-	const parts = [agencyId, id, to, body, subaccountId, consentLanguage, ...(generation > 0 ? [generation] : [])];
+	const parts = [
+		outboxId,
+		agencyId,
+		id,
+		to,
+		body,
+		subaccountId,
+		consentLanguage,
+		...(generation > 0 ? [generation] : []),
+	];
 	return operationIdFrom("messaging-conversations/outbox", JSON.stringify(parts));
 }
 

@@ -335,6 +335,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			due.sort((a, b) => b.band - a.band || a.dueAt - b.dueAt);
 			return due.slice(0, limit).map(({ to }) => to);
 		},
+		outboxId: async () => "memory",
 		async facts(recipient) {
 			return latest([recipient, { to: recipient.to }].map((who) => facts.get(nameOf(who)) ?? {}));
 		},

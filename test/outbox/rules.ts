@@ -105,7 +105,7 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	[
 		"the operationId is that of the text",
 		"src/outbox/work/send.ts",
-		"operationId: await operationIdOf(text),",
+		"operationId: await operationIdOf(text, outboxId),",
 		"operationId: crypto.randomUUID(),",
 	],
 	[

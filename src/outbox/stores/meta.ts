@@ -58,12 +58,27 @@ function refuseLost(meta: string, tables: readonly string[], operation: string):
 	throw new PartnerConfigurationError({ field: "store", rule, operation });
 }
 
+/**
+ * The ids of all keys under which something is known of a contact. It reads one row of an index for each.
+ */
+export const keyIdsIn = ({ contacts }: Pick<Names, "contacts">): string => {
+	const next = `select min(c.key_id) from ${contacts} c where c.key_id > q1.id`;
+	return `select id from (with recursive q1 (id) as (select min(key_id) from ${contacts} where key_id > ''
+		union all select (${next}) from q1 where q1.id is not null) select id from q1) as q2 where id is not null`;
+};
+
 /** Reads the row, once. */
-export function createMeta(readMeta: string, query: Query): () => Promise<Meta> {
+export function createMeta(names: Names, readMeta: string, query: Query) {
+	const { meta, texts, contacts } = names;
 	let known: Promise<Meta> | undefined;
 	async function read(): Promise<Meta> {
 		const [row] = await query(readMeta, []);
-		if (!row) throw new Error("The outbox's tables are incomplete: call outbox.migrate() first.");
+		if (!row) {
+			for (const table of [texts, contacts])
+				if ((await query(`select 1 as found from ${table} limit 1`, [])).length > 0)
+					refuseLost(meta, [texts, contacts], "work");
+			throw new Error("The outbox's tables are incomplete: call outbox.migrate() first.");
+		}
 		const keys = Object.entries(JSON.parse(String(row.hash_keys)));
 		return {
 			outboxId: String(row.outbox_id),
@@ -71,11 +86,23 @@ export function createMeta(readMeta: string, query: Query): () => Promise<Meta> 
 			keys: new Map(keys.map(([id, key]) => [id, String(key)])),
 		};
 	}
-	return () => {
+	function get(): Promise<Meta> {
 		known ??= read().catch((error: unknown) => {
 			known = undefined;
 			throw error;
 		});
 		return known;
+	}
+	return {
+		get,
+		/** Refuses facts that cannot be read: a No among them would count as none. */
+		async checkKeys(): Promise<void> {
+			known = undefined;
+			const { keys } = await get();
+			const rows = await query(keyIdsIn(names), []);
+			if (rows.every(({ id }) => keys.has(String(id)))) return;
+			const rule = `has rows in ${contacts} whose key is not in ${meta}, so that nobody knows who of them has opted out. Copy ${meta} together with ${contacts}, or add the key to its column hash_keys: it is in ${meta} where the rows come from`;
+			throw new PartnerConfigurationError({ field: "store", rule, operation: "work" });
+		},
 	};
 }

@@ -341,6 +341,7 @@ export function mysqlStore(
 			if (keys.length > 0) await run(acknowledged(texts, keys, values), values);
 		},
 		acknowledgeIn: (tx, values) => acknowledgeIn(transactionOf(tx, "mysql", "acknowledge", pool), names, values),
+		names,
 		statements: statements(names),
 	});
 	const checked = (text: NewText): void => {

@@ -367,6 +367,7 @@ export function postgresStore(
 			);
 			if (!done) refuseEnded("acknowledge");
 		},
+		names,
 		statements: statements(names, hidden),
 	});
 }

@@ -91,7 +91,8 @@ export function createSqlStore(database: Database): OutboxStore {
 			return act(...values);
 		};
 
-	const names = createContactNames(createMeta(statements.meta, query));
+	const meta = createMeta(database.names, statements.meta, query);
+	const names = createContactNames(meta.get);
 	const { changeTexts, changeQueues } = createSweeps(statements, { query, change });
 	const queues = createQueues(statements, { query, change, checkWork });
 	const facts = createFacts(statements, names, { query });
@@ -211,12 +212,14 @@ export function createSqlStore(database: Database): OutboxStore {
 			await query(statements.noteRestored, [begin, end, source]);
 			return changeTexts(statements.restored, [begin, end]);
 		}),
+		outboxId: async () => (await meta.get()).outboxId,
 		...facts,
 		note: changing("optOut", facts.note),
 		...operations,
 		async beat(worker) {
 			await check();
 			await seesAll();
+			await meta.checkKeys();
 			await checkWork();
 			return operations.beat(worker);
 		},

@@ -387,6 +387,7 @@ export function sqliteStore(
 			const [, found = []] = await runLater(tx, "acknowledge", [[acknowledge(values), values], least]);
 			refuseBy(found, "acknowledge");
 		},
+		names,
 		statements: statements(names),
 	});
 }

@@ -35,6 +35,8 @@ export interface Database {
 	acknowledgeIn: (tx: unknown, values: Value[]) => Promise<unknown>;
 	/** Acknowledges changes. */
 	acknowledge: (values: Value[]) => Promise<unknown>;
+	/** The names of the tables. */
+	names: Names;
 	/** The statements. */
 	statements: Statements;
 }

@@ -53,7 +53,7 @@ export async function request(
 	const started = thisMoment();
 	const begun = await begin(context, text, grounds);
 	if (!begun) return false;
-	const message = await messageOf(begun);
+	const message = await messageOf(begun, await context.options.store.outboxId());
 	// The statement can have taken long, or the machine was suspended, and then the quiet hours may have begun.
 	await options.clock.measure();
 	const until = await beginsUntil(begun, grounds, options, mayBegin);
@@ -167,13 +167,13 @@ async function begin(context: QueueContext, text: OutboxText, grounds: Grounds):
 }
 
 /** What the service gets, the same for each request of a generation. */
-async function messageOf(text: OutboxText): Promise<OutgoingMessage> {
+async function messageOf(text: OutboxText, outboxId: string): Promise<OutgoingMessage> {
 	const { to, body, subaccountId, consentLanguage, progress } = text;
 	const { language = consentLanguage } = progress;
 	return {
 		to,
 		body,
-		operationId: await operationIdOf(text),
+		operationId: await operationIdOf(text, outboxId),
 		...(subaccountId !== null && { subaccountId }),
 		...(language !== null && { consentLanguage: language }),
 	};

@@ -42,6 +42,7 @@ const methods = Object.keys({
 	unfinished: true,
 	followed: true,
 	save: true,
+	outboxId: true,
 	facts: true,
 	note: true,
 	stop: true,
