@@ -267,6 +267,7 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 		/counts of at most 1/,
 		(of) => ({ counts: (now) => of.counts(now, Number.POSITIVE_INFINITY) }),
 	],
+	["each call gives another id of the outbox", /outboxId/, () => ({ outboxId: async () => crypto.randomUUID() })],
 	["list ignores the agency", /list of an agency/, (of) => ({ list: (state, limit) => of.list(state, limit) })],
 	[
 		"erase keeps the journal",

@@ -26,6 +26,15 @@ async function releaseAll(store: OutboxStore, leases: readonly Lease[], at = noo
 
 export const operationChecks: Check[] = [
 	{
+		title: "the id of the outbox stays, also if it is migrated again",
+		async run(given) {
+			const store = await given(textOf("a"));
+			const id = await store.outboxId();
+			await store.migrate();
+			equal("outboxId after a second migrate", await store.outboxId(), id);
+		},
+	},
+	{
 		title: "awaken makes the texts due that asleep finds, and no others",
 		async run(given) {
 			const until = noon + 60_000;
