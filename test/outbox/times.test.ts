@@ -46,6 +46,8 @@ test("a text whose answer is lost was sent when its message says so", async () =
 	await add(world, "a");
 	await world.outbox.runOnce();
 	const began = world.sandbox.clock.now().getTime();
+	// Nobody works for two hours.
+	world.sandbox.clock.advance({ hours: 2 });
 	await world.pass({ minutes: 30 });
 	const [state, sentAt] = await timesOf(world, "a");
 	expect(state).toBe("sent");
