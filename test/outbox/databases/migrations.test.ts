@@ -369,7 +369,7 @@ describe.each<[name: string, create: () => Promise<Place>]>([
 		const beforeSend = async () => {
 			asked++;
 			await openStore?.().migrate([endsWork]);
-			return undefined as never;
+			return "send" as const;
 		};
 		const { outbox, enqueue, sends, open: opener } = await open({ beforeSend });
 		openStore = opener;
@@ -482,12 +482,14 @@ describe.each<[name: string, create: () => Promise<Place>]>([
 	});
 
 	test("an earlier version makes nothing again that a later one has dropped", async () => {
-		const { outbox, open: openStore, shape } = await open();
+		const { outbox, open: openStore, shape, run } = await open();
 		const drop =
 			name === "PostgreSQL" || name.startsWith("SQLite")
 				? "drop index outbox_texts_health"
 				: "alter table outbox_texts drop key health";
-		await openStore().migrate([{ version: "1.1.0", changes: [drop, "drop table outbox_workers"] }]);
+		await openStore().migrate([{ version: "1.1.0", changes: ["drop table outbox_workers"] }]);
+		// It has another list of indexes.
+		await run(drop);
 		const before = await shape();
 		await outbox.migrate();
 		expect(await shape()).toEqual(before);
