@@ -4,8 +4,10 @@ import Libsql from "libsql";
 import { createClient } from "messaging-conversations";
 import { createOutbox, type DatabaseStore } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
+import type mysql from "mysql2/promise";
 import { describe, expect, test } from "vitest";
-import { postgresStore, sqliteStore } from "../port.ts";
+import { mysqlStore, postgresStore, sqliteStore } from "../port.ts";
+import { mysqlKinds, useMysql } from "./mysql-server.ts";
 import { newFile } from "./open.ts";
 import { usePostgres } from "./server.ts";
 
@@ -35,6 +37,21 @@ const onPostgres = async (): Promise<Place> => {
 	};
 };
 
+const onMysql = (kind: (typeof mysqlKinds)[number]): [string, () => Promise<Place>] => {
+	const { openPool } = useMysql(kind);
+	return [
+		kind,
+		async () => {
+			const pool = await openPool();
+			return {
+				run: (sql) => pool.query(sql),
+				rows: async (sql) => (await pool.query<mysql.RowDataPacket[]>(sql))[0],
+				store: (prefix) => mysqlStore(pool, { prefix }),
+			};
+		},
+	];
+};
+
 const tables = ["texts", "queues", "contacts", "agencies", "workers", "meta"];
 
 function createOffice() {
@@ -60,10 +77,7 @@ const operationIdsOf = (requests: readonly unknown[]): unknown[] =>
 const copy = ({ run }: Place, from: string, to: string): Promise<unknown> =>
 	run(`insert into ${to} select * from ${from}`);
 
-describe.each([
-	["SQLite", onSqlite],
-	["PostgreSQL", onPostgres],
-])("on %s", (_, open) => {
+describe.each([["SQLite", onSqlite], ["PostgreSQL", onPostgres], ...mysqlKinds.map(onMysql)])("on %s", (_, open) => {
 	test("two outboxes in one database send each of their texts once, although the ids are the same", async () => {
 		const place = await open();
 		const { outboxOn, text, arrived, sends } = createOffice();
