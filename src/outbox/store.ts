@@ -70,6 +70,12 @@ export interface OutboxStore extends DatabaseStore {
 	 * were attempted, then by purpose, priority and the order of arrival.
 	 */
 	open: (recipient: Recipient, limit: number, now: number) => Promise<OpenText[]>;
+	/** The same with what is known of the recipient, in one statement. The limit is a small one. */
+	openWithFacts: (
+		recipient: Recipient,
+		limit: number,
+		now: number,
+	) => Promise<{ texts: OpenText[]; facts: ContactFacts }>;
 	/** Finds all unfinished texts of a number; without an agency those of all agencies. */
 	unfinished: (recipient: Partial<Recipient>) => Promise<OutboxText[]>;
 	/** Finds the sent texts of a recipient that are due. */

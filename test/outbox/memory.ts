@@ -177,6 +177,19 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		arrived.add(text.id);
 		return structuredClone(row);
 	};
+	const openOf = (recipient: Recipient, limit: number, now: number): OpenText[] =>
+		copies((row) => isIn(recipient)(row) && unfinished.includes(row.state) && isReady(row, now))
+			.sort(
+				(a, b) =>
+					rankOf(a) - rankOf(b) ||
+					purposes.indexOf(a.purpose) - purposes.indexOf(b.purpose) ||
+					b.priority - a.priority ||
+					a.seq - b.seq,
+			)
+			.slice(0, limit)
+			.map((row) => ({ ...row, isStopped: isStopped(row) }));
+	const factsOf = (recipient: Recipient): ContactFacts =>
+		latest([recipient, { to: recipient.to }].map((who) => facts.get(nameOf(who)) ?? {}));
 	const find = (lease: Lease) => [...queues].find(([, { id, token }]) => id === lease.id && token === lease.token);
 	return {
 		...storeMark,
@@ -218,17 +231,10 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			return structuredClone(rows.get(id));
 		},
 		find: async (id) => structuredClone(rows.get(id)),
-		open: async (recipient, limit, now) =>
-			copies((row) => isIn(recipient)(row) && unfinished.includes(row.state) && isReady(row, now))
-				.sort(
-					(a, b) =>
-						rankOf(a) - rankOf(b) ||
-						purposes.indexOf(a.purpose) - purposes.indexOf(b.purpose) ||
-						b.priority - a.priority ||
-						a.seq - b.seq,
-				)
-				.slice(0, limit)
-				.map((row) => ({ ...row, isStopped: isStopped(row) })),
+		open: async (...given) => openOf(...given),
+		async openWithFacts(recipient, limit, now) {
+			return { texts: openOf(recipient, limit, now), facts: factsOf(recipient) };
+		},
 		unfinished: async (recipient) => copies((row) => isIn(recipient)(row) && unfinished.includes(row.state)),
 		followed: async (recipient, now) =>
 			copies(
@@ -336,9 +342,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			return due.slice(0, limit).map(({ to }) => to);
 		},
 		outboxId: async () => "memory",
-		async facts(recipient) {
-			return latest([recipient, { to: recipient.to }].map((who) => facts.get(nameOf(who)) ?? {}));
-		},
+		facts: async (recipient) => factsOf(recipient),
 		async note(recipient, given) {
 			facts.set(nameOf(recipient), latest([facts.get(nameOf(recipient)) ?? {}, given]));
 		},

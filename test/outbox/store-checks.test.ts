@@ -162,6 +162,11 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 	["save ignores the lease", /save with the old lease/, (of) => ({ save: (text) => of.save(text) })],
 	["facts finds nothing", /facts: after/, () => ({ facts: async () => ({}) })],
 	["note keeps the earlier time", /facts: after an earlier time/, noteNewest],
+	[
+		"openWithFacts knows nothing",
+		/facts of openWithFacts/,
+		(of) => ({ openWithFacts: async (...given) => ({ texts: await of.open(...given), facts: {} }) }),
+	],
 	["rest releases what is due", /rest while a text is due/, () => ({ rest: async () => true })],
 	["heal finds what is not missing", /heal of texts that are new/, () => ({ heal: async () => 1 })],
 	["watched finds nothing", /watched: expected/, () => ({ watched: async () => [] })],

@@ -73,6 +73,8 @@ export interface Contact {
 	knownAt: () => Promise<number>;
 	/** Stores what became of a text that the service held. */
 	note: (facts: ContactFacts) => Promise<void>;
+	/** Takes in what is stored of the contact. */
+	know: (facts: ContactFacts) => void;
 	/** What is known now. */
 	view: () => Promise<ContactView>;
 }
@@ -201,6 +203,9 @@ export function createContact(
 		},
 		hear,
 		note,
+		know(facts) {
+			known = Promise.resolve(facts);
+		},
 		view,
 	};
 }

@@ -33,8 +33,30 @@ const factColumns = (Object.keys(factNames) as (keyof ContactFacts)[]).flatMap((
 export const factsIn = (text: string): string =>
 	factColumns.map(({ column }) => `${column} bigint, ${column}_source ${text}`).join(", ");
 
-/** The columns that are read. */
-export const factsRead: string = factColumns.map(({ column }) => column).join(", ");
+/**
+ * One row with the latest time of each fact of a number, in an agency or in all of them, and under whichever key.
+ *
+ * @param names how many names it has: each is an id of a key and a hash
+ * @param agency the value with the agency
+ * @param from the number of the value with the first name
+ */
+export function latestFacts(contacts: string, names: number, agency: string, from: number): string {
+	const columns = factColumns.map(({ column }) => `max(${column}) as ${column}`).join(", ");
+	const named = Array.from({ length: names }, (_, at) => `key_id = $${2 * at + from} and hash = $${2 * at + from + 1}`);
+	return `select ${columns} from ${contacts} where agency_id in ('', ${agency}) and (${named.join(" or ")})`;
+}
+
+/** The facts of such a row, and its other columns. */
+export function factsFrom(row: Row): { facts: ContactFacts; rest: Row } {
+	const rest = { ...row };
+	const facts: ContactFacts = {};
+	for (const { fact, clock, column } of factColumns) {
+		const at = row[column];
+		delete rest[column];
+		if (at !== null && at !== undefined) facts[fact] = { ...facts[fact], [clock]: Number(at) };
+	}
+	return { facts, rest };
+}
 
 /**
  * What stores the facts of these columns in a row that is there. The source comes first: MySQL reads a column as it has just been set.
@@ -70,14 +92,8 @@ export function createFacts(
 		async facts({ agencyId, to }) {
 			const names = await allOf(to);
 			const values = names.flatMap(({ keyId, hash }) => [keyId, hash]);
-			const facts: ContactFacts = {};
-			for (const row of await query(statements.facts(names.length), [agencyId, ...values]))
-				for (const { fact, clock, column } of factColumns) {
-					const at = row[column];
-					if (at === null) continue;
-					facts[fact] = { ...facts[fact], [clock]: Math.max(facts[fact]?.[clock] ?? 0, Number(at)) };
-				}
-			return facts;
+			const [row = {}] = await query(statements.facts(names.length, "$1", 2), [agencyId, ...values]);
+			return factsFrom(row).facts;
 		},
 		async note({ agencyId = "", to = "" }, facts, source) {
 			const given = factColumns.flatMap(({ fact, clock, column }) => {

@@ -6,7 +6,7 @@ import type { MysqlQueryable } from "../transactions/mysql2.ts";
 import type { SequelizeQueryable } from "../transactions/sequelize.ts";
 import type { Connection, Row, Value } from "./connection.ts";
 import { isUnprepared, isWithoutTransaction } from "./database-error.ts";
-import { factsRead, insertedFacts, laterFacts } from "./facts.ts";
+import { insertedFacts, laterFacts, latestFacts } from "./facts.ts";
 import { isMeta } from "./meta.ts";
 import { migrateMysql } from "./mysql-tables.ts";
 import { type Names, namesFrom, type StoreOptions } from "./names.ts";
@@ -110,8 +110,7 @@ const statements = (names: Names): Statements => {
 		stop: `insert into ${contacts} (agency_id, hash, key_id, stopped_at, stopped_source) values ($1, $2, $3, ${moment}, $4) on duplicate key update stopped_at = ${moment}, stopped_source = values(stopped_source)`,
 		meta: `select * from ${meta} where ${isMeta}`,
 		useSettled: `update ${meta} set settled_used = 1 where ${isMeta} and settled_used = 0`,
-		facts: (names) => `select ${factsRead} from ${contacts} where agency_id in ('', $1)
-			and (${Array.from({ length: names }, (_, at) => `key_id = $${2 * at + 2} and hash = $${2 * at + 3}`).join(" or ")})`,
+		facts: (names, agency, from) => latestFacts(contacts, names, agency, from),
 		note: (
 			columns,
 		) => `insert into ${contacts} (agency_id, hash, key_id, ${insertedFacts(columns)}) values (${marks(3 + 2 * columns.length)})
@@ -583,7 +582,7 @@ async function supersedeIn(
 
 /** Refuses rows that came through a connection which replaces signs by question marks. */
 function undamaged(rows: Row[], field: "pool" | "tx", operation: string): Row[] {
-	if (rows.some((row) => "wave" in row && row.wave !== wave))
+	if (rows.some((row) => "wave" in row && row.seq !== null && row.wave !== wave))
 		refuse(field, "must have the character set utf8mb4: set charset to utf8mb4", operation);
 	return rows;
 }

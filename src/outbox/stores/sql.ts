@@ -9,7 +9,7 @@ import type { NewText, OpenText, OutboxText, Recipient } from "../text.ts";
 import { inChunks, type Row, type Value } from "./connection.ts";
 import { createContactNames } from "./contact-names.ts";
 import { withoutValues } from "./database-error.ts";
-import { createFacts } from "./facts.ts";
+import { createFacts, factsFrom } from "./facts.ts";
 import { createMeta } from "./meta.ts";
 import { createOperations } from "./operations.ts";
 import { refuseChangedText } from "./plain-rows.ts";
@@ -144,6 +144,18 @@ export function createSqlStore(database: Database): OutboxStore {
 			const found = await (limit > atOnce ? inParts((after) => read(true, after)) : read(false, Math.max(limit, 10)));
 			// The few that were attempted are ordered here, so that the database needs to sort nothing.
 			return found.sort(inTurn).slice(0, limit);
+		},
+		async openWithFacts(recipient, limit, now) {
+			const { keyId, hash } = await names.nameOf(recipient.to);
+			const all = (await names.allOf(recipient.to)).map((name) => [name.keyId, name.hash]);
+			const rows = await query(
+				`select opened.*, known.* from (${statements.facts(all.length, "$2", 7)}) as known
+					left join (${statements.open(false)}) as opened on 1 = 1`,
+				[...whose(recipient), now, Math.max(limit, 10), keyId, hash, ...all.flat()],
+			);
+			const found = rows.map(factsFrom);
+			const texts = found.flatMap(({ rest }) => (rest.seq === null ? [] : [openTextFrom(rest)]));
+			return { texts: texts.sort(inTurn).slice(0, limit), facts: found[0]?.facts ?? {} };
 		},
 		unfinished: (recipient) => inParts((after) => textsOf(statements.unfinished, [...whose(recipient), after])),
 		followed: (recipient, now) => textsOf(statements.followed, [...whose(recipient), now]),

@@ -11,7 +11,7 @@ import {
 import type { LibsqlClient } from "../transactions/libsql-client.ts";
 import type { SqliteDatabase } from "../transactions/synchronous-sqlite.ts";
 import type { Row, Value } from "./connection.ts";
-import { factsRead, insertedFacts, laterFacts } from "./facts.ts";
+import { insertedFacts, laterFacts, latestFacts } from "./facts.ts";
 import { isMeta } from "./meta.ts";
 import { type Names, namesFrom, type StoreOptions } from "./names.ts";
 import { plainRow, refuseChanged } from "./plain-rows.ts";
@@ -90,8 +90,7 @@ const statements = ({ texts, contacts, queues, agencies, workers, meta }: Names)
 	stop: `insert into ${contacts} (agency_id, hash, key_id, stopped_at, stopped_source) values ($1, $2, $3, ${moment(texts)}, $4) ${onSame} stopped_at = ${moment(texts)}, stopped_source = excluded.stopped_source`,
 	meta: `select * from ${meta} where ${isMeta}`,
 	useSettled: `update ${meta} set settled_used = 1 where ${isMeta} and settled_used = 0 returning 1 as one`,
-	facts: (names) => `select ${factsRead} from ${contacts} where agency_id in ('', $1)
-		and (${Array.from({ length: names }, (_, at) => `key_id = $${2 * at + 2} and hash = $${2 * at + 3}`).join(" or ")})`,
+	facts: (names, agency, from) => latestFacts(contacts, names, agency, from),
 	note: (
 		columns,
 	) => `insert into ${contacts} (agency_id, hash, key_id, ${insertedFacts(columns)}) values (${marks(3 + 2 * columns.length)})

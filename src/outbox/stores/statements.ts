@@ -139,8 +139,8 @@ export interface Statements {
 	/** version of the tables, once they are complete */
 	/** From now on `purge` keeps what was not acknowledged. */
 	useSettled: string;
-	/** agency; key and hash, of each name */
-	facts: (names: number) => string;
+	/** One row. The value with the agency, and the number of the first one of the names: key and hash, of each. */
+	facts: (names: number, agency: string, from: number) => string;
 	/** agency, hash, key; time and source of each column */
 	note: (columns: readonly string[]) => string;
 	/** now, recipient, agency */

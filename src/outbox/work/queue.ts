@@ -91,7 +91,9 @@ async function workTexts(context: QueueContext, steps: Steps, signal: AbortSigna
 			if (last && (steps.of.get(last.id) ?? 0) > mostOfOne) reportFault(pauses, last, next.at);
 			return { next };
 		}
-		const texts = await store.open(lease, lease.isSuspended ? Number.MAX_SAFE_INTEGER : 20, now());
+		const texts = lease.isSuspended
+			? await store.open(lease, Number.MAX_SAFE_INTEGER, now())
+			: await textsAndFacts(context);
 		const isMove = texts.some((text) => text.given.supersedes !== undefined);
 		// One that is not due yet may take a place too.
 		if (isMove && (await endUnsent(context, await allOpen(context), onMove))) continue;
@@ -155,6 +157,13 @@ async function markWrongNumber(context: QueueContext): Promise<boolean> {
 
 const allOpen = ({ options: { store }, lease }: QueueContext): Promise<OpenText[]> =>
 	store.open(lease, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+
+/** The texts whose turn is near. What is known of the contact comes with them. */
+async function textsAndFacts({ options: { store, now }, lease, contact }: QueueContext): Promise<OpenText[]> {
+	const { texts, facts } = await store.openWithFacts(lease, 20, now());
+	contact.know(facts);
+	return texts;
+}
 
 /** When the first text is due. Those that wait behind it are due with it. */
 async function dueNext({ options: { store, now }, lease }: QueueContext, due?: readonly OpenText[]): Promise<Next> {

@@ -6,6 +6,7 @@ export async function runStatements(store: OutboxStore): Promise<void> {
 	const queue = { agencyId: "agy_1", to: "+447700900001" };
 	const [row] = await store.open(queue, 20, 1);
 	if (!row) throw new Error("no row");
+	await store.openWithFacts(queue, 20, 1);
 	await store.followed(queue, 10_000);
 	await store.save({ ...row, state: "sending", nextAt: 70_000 });
 	await store.save({ ...row, state: "sent", nextAt: 70_000, messageId: "SM1", version: row.version + 1 });

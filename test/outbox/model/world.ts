@@ -392,6 +392,8 @@ export class World {
 				values[1] === 1 && !this.#bounds.isFine
 					? note("open", await store.open(...values))
 					: stops("open", store.open)(...values),
+			openWithFacts: stops("open", store.openWithFacts),
+			rest: stops("release", store.rest),
 			release: stops("release", store.release),
 			save: stops("save", store.save),
 		};

@@ -39,6 +39,7 @@ const methods = Object.keys({
 	cancelIn: true,
 	find: true,
 	open: true,
+	openWithFacts: true,
 	unfinished: true,
 	followed: true,
 	save: true,

@@ -41,6 +41,31 @@ export const stopChecks: Check[] = [
 		},
 	},
 	{
+		title: "openWithFacts gives what open and facts give, also without texts or facts",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("b"), textOf("later", { notBefore: noon + 1 }));
+			const ask = async (who: Recipient) => {
+				const { texts, facts } = await store.openWithFacts(who, 10, noon);
+				equal("texts of openWithFacts", texts, await store.open(who, 10, noon));
+				return { ids: texts.map(({ id }) => id), facts: known(facts) };
+			};
+			equal("openWithFacts of an unknown contact", await ask(recipient), { ids: ["a", "b"], facts: {} });
+			await store.note(recipient, { optedOut: { service: noon, own: noon - 5 } }, "reading");
+			await store.note({ to: recipient.to }, { optedOut: { service: noon + 5 } }, "reading");
+			await store.note(otherAgency, { declined: { own: noon } }, "reading");
+			await store.stop(recipient, "cancelAll");
+			const optedOut = { own: noon - 5, service: noon + 5 };
+			equal("facts of openWithFacts", (await ask(recipient)).facts, { optedOut });
+			equal("facts of openWithFacts without texts", await ask(otherAgency), {
+				ids: [],
+				facts: { declined: { own: noon }, optedOut: { service: noon + 5 } },
+			});
+			equal("openWithFacts of nobody", await ask(otherNumber), { ids: [], facts: {} });
+			await change(store, "b", { state: "held", nextAt: noon + 50 });
+			equal("openWithFacts of a held text", (await ask(recipient)).ids, ["b", "a"]);
+		},
+	},
+	{
 		title:
 			"facts of a contact stay with their latest time by each clock, for one agency or for all of them, also after erase",
 		async run(given) {
