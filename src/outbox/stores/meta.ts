@@ -61,7 +61,7 @@ function refuseLost(meta: string, tables: readonly string[], operation: string):
 /**
  * The ids of all keys under which something is known of a contact. It reads one row of an index for each.
  */
-export const keyIdsIn = ({ contacts }: Pick<Names, "contacts">): string => {
+const keyIdsIn = ({ contacts }: Pick<Names, "contacts">): string => {
 	const next = `select min(c.key_id) from ${contacts} c where c.key_id > q1.id`;
 	return `select id from (with recursive q1 (id) as (select min(key_id) from ${contacts} where key_id > ''
 		union all select (${next}) from q1 where q1.id is not null) select id from q1) as q2 where id is not null`;

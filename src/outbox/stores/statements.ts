@@ -136,7 +136,6 @@ export interface Statements {
 	stop: string;
 	/** What the outbox knows of itself. */
 	meta: string;
-	/** version of the tables, once they are complete */
 	/** From now on `purge` keeps what was not acknowledged. */
 	useSettled: string;
 	/** One row. The value with the agency, and the number of the first one of the names: key and hash, of each. */
