@@ -33,7 +33,7 @@ export const reasons: Record<OutboxReason, string> = {
 	earlier_text_unanswered:
 		"An earlier text got no answer, and [the purposes](purposes.md) of the two say that this one isn't sent.",
 	quiet_hours: "It waits until the quiet hours end. As `expired`: its last moment is within them.",
-	window_closed: 'The window was closed, and `whenClosed` is `"skip"`.',
+	window_closed: 'The window was closed, and it is marketing, or `whenClosed` is `"skip"`.',
 	too_old: "`notAfter` has passed, or 48 hours since `enqueue` or `notBefore` (`defaultMaxAgeMs`).",
 	bad_request: "The service answered 400.",
 	not_allowed: "The number isn't in `allowRecipients`.",

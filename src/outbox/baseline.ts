@@ -33,9 +33,9 @@ export function baselineBefore({ reading: { messages }, queued }: HeldMatch, now
 	return { since: newest, known, queued: null, seen: true, readAt: now, openMs: null };
 }
 
-/** Whether a request that begins now meets an open window, by the outbox's clock and by the service's. */
-export function isSurelyOpen(reading: Reading | null, now: number): boolean {
-	return reading !== null && surelyOpenMs(reading, now) > 0;
+/** Whether a request that begins now meets an open window that stays open for so long, by the outbox's clock and by the service's. */
+export function isSurelyOpen(reading: Reading | null, now: number, leastOpenMs = 0): boolean {
+	return reading !== null && surelyOpenMs(reading, now) > leastOpenMs;
 }
 
 /** Whether such a request meets a closed window. Near its end, and while the clocks disagree, it is neither. */
@@ -47,15 +47,19 @@ export function isSurelyClosed({ conversation, aheadMs }: Reading, now: number):
  * Whether the clocks of a reading are so far apart that it does not show whether the window is open. The one of them may be that of
  * a machine whose clock is wrong.
  */
-export function isUnsure(reading: Reading, now: number): boolean {
-	return Math.abs(reading.aheadMs) > wrongClockMs && !isSurelyOpen(reading, now) && !isSurelyClosed(reading, now);
+export function isUnsure(reading: Reading, now: number, leastOpenMs: number): boolean {
+	if (isSurelyOpen(reading, now, leastOpenMs) || isSurelyClosed(reading, now + leastOpenMs)) return false;
+	return Math.abs(reading.aheadMs) > wrongClockMs || endsAfter(reading, now) > dayMs;
 }
+
+const endsAfter = ({ conversation }: Pick<Reading, "conversation">, now: number): number =>
+	timeOf(conversation.summary.windowExpiresAt) - now;
 
 /** How much longer the window is open for certain, in milliseconds. */
 export function surelyOpenMs({ conversation, aheadMs }: Reading, now: number): number {
 	// The request takes a moment, and the service's clock is known to a second.
 	const latest = Math.max(now, now - aheadMs) + slackMs;
-	const openMs = timeOf(conversation.summary.windowExpiresAt) - latest;
+	const openMs = endsAfter({ conversation }, latest);
 	// A window is never open for longer than a day: then the clock is wrong.
 	return openMs > 0 && openMs <= dayMs ? openMs : 0;
 }

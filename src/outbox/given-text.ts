@@ -22,7 +22,7 @@ import {
 	text,
 } from "../shared/validation.ts";
 import { check, moment, refuse, time } from "./input.ts";
-import { type OnHeld, type Purpose, purposes } from "./policy/purpose.ts";
+import { type OnHeld, type Purpose, policies, purposes, whenClosedOf } from "./policy/purpose.ts";
 import type { OutboxStatus } from "./status.ts";
 import type { Superseded } from "./store.ts";
 import type { GivenOptions, NewText, OutboxText } from "./text.ts";
@@ -57,8 +57,8 @@ export interface EnqueuedText {
 	 */
 	notAfter?: Date | string | number | undefined;
 	/**
-	 * What the text is for. Replies come first and marketing last; quiet hours, opt-outs and texts that the service holds mean
-	 * something else for each.
+	 * What the text is for. Replies come first and marketing last; quiet hours, opt-outs, a closed window and texts that the service
+	 * holds mean something else for each.
 	 * @default "notice"
 	 */
 	purpose?: Purpose | undefined;
@@ -78,7 +78,8 @@ export interface EnqueuedText {
 	/**
 	 * What happens while the window is closed. `"ask"`: the service asks the contact for consent and holds the text. It can't be
 	 * taken back then, and may arrive after `notAfter`. `"skip"`: the text ends as `expired`, reason `window_closed`.
-	 * @default "ask"
+	 * Marketing never asks, so that `"ask"` is refused for it, and a window that ends within five minutes counts as closed.
+	 * @default "ask", and "skip" for marketing
 	 */
 	whenClosed?: "ask" | "skip" | undefined;
 	/**
@@ -170,6 +171,8 @@ export function checkedText(text: EnqueuedText, client: Client, numbers: ToE164O
 	const given = check(schema, "text", text, "enqueue");
 	const { id, to, body, consentLanguage = null, subaccountId = null, priority = 0 } = given;
 	const { purpose = "notice", onHeld, whenClosed, supersedes, meta } = given;
+	if (whenClosed === "ask" && policies[purpose].whenClosed === "skip")
+		refuse("whenClosed", `must not be "ask" for ${purpose}, which never asks for consent. Leave it out`, "enqueue");
 	const [notBefore = null, notAfter = null] = (["notBefore", "notAfter"] as const).map((field) =>
 		given[field] === undefined ? null : moment(field, given[field], "enqueue"),
 	);
@@ -262,14 +265,14 @@ export function refuseOther(given: NewText, row: OutboxText, field = "id", opera
 /** The fields of a repeated call that differ from those of the stored text, and change nothing. */
 export function ignoredIn(given: NewText, row: OutboxText): IgnoredField[] {
 	const ofEach = (text: NewText): Record<IgnoredField, unknown> => {
-		const { supersedes, supersededAgencyId, onHeld, whenClosed = "ask", meta = null } = text.given;
+		const { supersedes, supersededAgencyId, onHeld, meta = null } = text.given;
 		return {
 			notBefore: text.notBefore,
 			notAfter: text.notAfter,
 			purpose: text.purpose,
 			priority: text.priority,
 			onHeld,
-			whenClosed,
+			whenClosed: whenClosedOf(text),
 			supersedes: [supersedes, supersededAgencyId],
 			meta,
 		};

@@ -16,7 +16,7 @@
  *   `superseded` (another text took its place), `earlier_text_declined`, `earlier_text_unanswered` (by its purpose), `opted_out` (the contact asked for no more texts),
  *   `resolved` (a person found an `unknown` text not sent)
  * - `sent`: `resolved` (a person found an `unknown` text sent), or none
- * - `expired`: `too_old`, `quiet_hours` (they end after its last moment), `window_closed` (`whenClosed: "skip"`)
+ * - `expired`: `too_old`, `quiet_hours` (they end after its last moment), `window_closed` (of marketing, or with `whenClosed: "skip"`)
  * - `refused`: `bad_request` (a 400), `not_allowed` (`allowRecipients`), `invalid_input` (refused by the client), `failing`
  *   (eight requests failed, and reads showed that none was taken), `blocked` (something in front of the service, such as a
  *   firewall, refused this text three times, and let others pass)

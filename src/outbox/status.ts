@@ -113,7 +113,7 @@ function nextAttemptOf({ state, nextAt, readyAt }: OutboxText): Date | null {
 }
 
 function descriptionOf(text: OutboxText, waitsFor: WaitsFor | null, consentFailed: boolean): string {
-	const { state, reason, progress } = text;
+	const { state, reason, progress, purpose } = text;
 	const { attempts, failures } = progress;
 	if (consentFailed && state === "held") return "The request for the contact's consent did not reach the phone.";
 	if (consentFailed) return "Not delivered: the request for the contact's consent did not reach the phone.";
@@ -128,6 +128,8 @@ function descriptionOf(text: OutboxText, waitsFor: WaitsFor | null, consentFaile
 		return state === "cancelled"
 			? "Not sent: somebody has looked at the conversation. Enqueue it with a new id if it should still go out."
 			: "Sent: somebody has looked at the conversation.";
+	if (reason === "window_closed" && purpose === "marketing")
+		return "Not sent: the contact has not written within a day, or the conversation is hidden. Marketing never asks for consent.";
 	if (progress.mayBeDeclined)
 		return "Not delivered: the contact tapped a button, and somebody wrote to them. They may have declined it: look at the conversation.";
 	if (state === "replaced") {

@@ -209,7 +209,7 @@ export interface ContactFacts {
 	optedIn?: FactTime | undefined;
 	/** They said that the number is wrong. */
 	wrongNumber?: FactTime | undefined;
-	/** They refused something, perhaps the flat: see {@link isRefusal}. */
+	/** They refused something, perhaps the flat: see {@link isRefusal}. Or they declined a marketing text. */
 	refused?: FactTime | undefined;
 	/** They declined a text. */
 	declined?: FactTime | undefined;
@@ -217,8 +217,6 @@ export interface ContactFacts {
 	declineNoticed?: FactTime | undefined;
 	/** They left a reply or a notice without an answer. By the service's clock: the newest message that was there by then. */
 	ignored?: FactTime | undefined;
-	/** They left a marketing text without an answer. */
-	ignoredMarketing?: FactTime | undefined;
 }
 
 /** A text as `insert` stores it. */

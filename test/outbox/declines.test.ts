@@ -120,7 +120,7 @@ describe("a decline", () => {
 		const world = { ...rest, outbox };
 		const setClock = () => vi.useFakeTimers({ toFake: ["Date"], now: sandbox.clock.now().getTime() - 3_600_000 });
 		setClock();
-		await add(world, "first", { purpose: "marketing" });
+		await add(world, "first");
 		await outbox.runOnce();
 		const isDropped = async () => (await stateOf(world, "first"))[0] === "dropped";
 		for (let tries = 0; tries < 400 && !(await isDropped()); tries++) {
@@ -130,7 +130,7 @@ describe("a decline", () => {
 		}
 		sandbox.clock.advance({ minutes: 2 });
 		setClock();
-		await add(world, "later", { purpose: "marketing" });
+		await add(world, "later");
 		await outbox.runOnce();
 		expect(await stateOf(world, "later")).toEqual(["held", null]);
 	});

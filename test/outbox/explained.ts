@@ -507,6 +507,25 @@ export const situations: Situation[] = [
 		becomes: ["expired"],
 	},
 	{
+		title: "it is marketing, and the window has closed",
+		arrange: async (world) => {
+			await closed(world);
+			await text(world, { purpose: "marketing" });
+		},
+		next: ({ anna }) => anna.writes("Hello"),
+		becomes: ["expired"],
+	},
+	{
+		title: "it is marketing, it is night, and the window closes before the morning",
+		options: night,
+		arrange: async (world) => {
+			await at(world, "21:00");
+			await text(world, { purpose: "marketing" });
+			await minutes(world, 10);
+		},
+		becomes: ["sent", "expired"],
+	},
+	{
 		title: "another text has taken its place",
 		arrange: async (world) => {
 			await add(world, "text", { notBefore: inHours(world, 1) });

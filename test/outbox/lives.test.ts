@@ -94,6 +94,9 @@ async function live(seed: number, kind: Kind): Promise<string[]> {
 		if (at > text.notAfter) wrong.push(`${body} was requested after its notAfter`);
 		const isNight = hourOf(at) >= 20 || hourOf(at) < 8;
 		if (text.purpose !== "reply" && isNight) wrong.push(`${body} was requested at night`);
+		const { expiresAt } = anna.state().window;
+		if (text.purpose === "marketing" && at + 5 * 60_000 > Date.parse(expiresAt ?? ""))
+			wrong.push(`${body} was requested although the window is about to close`);
 	});
 
 	const forbid = (why: string, which: (text: Enqueued) => boolean): void => {

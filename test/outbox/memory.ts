@@ -18,16 +18,7 @@ import {
 const unfinished = ["sending", "held", "waiting"];
 const purposes = ["reply", "notice", "marketing"];
 
-const factNames = [
-	"optedOut",
-	"optedIn",
-	"wrongNumber",
-	"refused",
-	"declined",
-	"declineNoticed",
-	"ignored",
-	"ignoredMarketing",
-] as const;
+const factNames = ["optedOut", "optedIn", "wrongNumber", "refused", "declined", "declineNoticed", "ignored"] as const;
 
 /** Of each fact the latest time by each clock. */
 function latest(all: readonly ContactFacts[]): ContactFacts {

@@ -114,6 +114,9 @@ async function month(seed: number): Promise<string[]> {
 			wrong.push(`${id} was requested after a STOP`);
 		if (keepsQuiet(purpose) && isNight(at)) wrong.push(`${id} was requested at ${minutesOf(at)} minutes of the night`);
 		if (at > notAfter + mostSkewMs) wrong.push(`${id} was requested after its notAfter`);
+		const { expiresAt } = who.phone.state().window;
+		if (purpose === "marketing" && at > Date.parse(expiresAt ?? ""))
+			wrong.push(`${id} was requested although the window is closed`);
 		if (suspended.has(who.agency)) wrong.push(`${id} was requested while its agency is suspended`);
 		const promise = promises.get(id);
 		if (promise && at + 1_000 < promise.until) wrong.push(`${id} was requested before the time of "${promise.says}"`);

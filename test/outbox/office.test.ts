@@ -225,8 +225,11 @@ describe("enqueueMany", () => {
 		);
 		await world.outbox.enqueueMany(texts);
 		expect(world.store.all()).toHaveLength(3);
+		// The third one has never written.
+		for (const at of [1, 2]) world.agency.contact(`+44770090020${at}`).writes("Hello");
 		await world.pass({ minutes: 1 });
-		expect(world.sends()).toHaveLength(3);
+		expect(world.sends()).toHaveLength(2);
+		expect(await stateOf(world, "june-3")).toEqual(["expired", "window_closed"]);
 		expect(await world.outbox.enqueueMany([])).toEqual([]);
 	});
 

@@ -3,7 +3,7 @@
 import { createClient } from "messaging-conversations";
 import type { EnqueuedText } from "messaging-conversations/outbox";
 import { describe, expect, test } from "vitest";
-import { add, createWorld, stateOf, type World } from "./world.ts";
+import { add, createHeldMarketing, createWorld, stateOf, type World } from "./world.ts";
 
 type Options = NonNullable<Parameters<typeof createWorld>[0]>;
 
@@ -208,9 +208,14 @@ describe("a text that is being sent", () => {
 
 /** The service holds a text of ours. */
 async function createHeld(options: Options = {}, text: Partial<EnqueuedText> = {}): Promise<World> {
-	const world = createWorld({ ...defaults, ...options });
-	world.sandbox.clock.advance({ hours: 25 });
-	await add(world, "held", text);
+	const isMarketing = text.purpose === "marketing";
+	const world = isMarketing
+		? await createHeldMarketing("held", { ...defaults, ...options })
+		: createWorld({ ...defaults, ...options });
+	if (!isMarketing) {
+		world.sandbox.clock.advance({ hours: 25 });
+		await add(world, "held", text);
+	}
 	await world.pass({ minutes: 1 });
 	expect([await world.state("held"), requests(world, "held")]).toEqual(["held", 1]);
 	return world;

@@ -6,16 +6,26 @@ import {
 	type OutboxStatus,
 	type Pause,
 } from "messaging-conversations/outbox";
-import { createSandbox, type SandboxOptions } from "messaging-conversations/sandbox";
+import { createSandbox, type Sandbox, type SandboxOptions } from "messaging-conversations/sandbox";
 import { memoryStore } from "./memory.ts";
 
+interface WorldOptions extends Partial<OutboxOptions>, Pick<SandboxOptions, "policy"> {
+	/** Happens right before the service gets a send. */
+	onSend?: (sandbox: Sandbox) => void;
+}
+
 /** An outbox on a sandbox, whose clock it goes by, and Anna, who has just written. */
-export function createWorld({ policy, ...options }: Partial<OutboxOptions> & Pick<SandboxOptions, "policy"> = {}) {
+export function createWorld({ policy, onSend, ...options }: WorldOptions = {}) {
 	const sandbox = createSandbox(policy ? { policy } : {});
 	const agency = sandbox.agency();
 	const anna = agency.contact("+447700900101", { name: "Anna" });
 	anna.writes("Is the flat still free?");
-	const client = createClient({ ...sandbox.connection, retry: { attempts: 2, baseDelayMs: 1 } });
+	const fetch: typeof globalThis.fetch = (input, init) => {
+		if (new URL(String(input)).pathname.endsWith("/messages") && init?.method === "POST") onSend?.(sandbox);
+		return sandbox.fetch(input, init);
+	};
+	const connection = { ...sandbox.connection, ...(onSend && { fetch }) };
+	const client = createClient({ ...connection, retry: { attempts: 2, baseDelayMs: 1 } });
 	const settled: OutboxStatus[] = [];
 	const pauses: Pause[] = [];
 	const store = memoryStore();
@@ -82,6 +92,25 @@ export function add(
 	rest: Partial<EnqueuedText> = {},
 ) {
 	return outbox.enqueue({ id, agencyId: agency.id, to: anna.phoneNumber, body: id, ...rest });
+}
+
+/**
+ * A world whose window closes between the reading and the request of the first text, so that the service holds it although it is
+ * marketing. Anna wrote a day ago.
+ */
+export async function createHeldMarketing(id: string, options: WorldOptions = {}): Promise<World> {
+	let isFirst = true;
+	const world = createWorld({
+		...options,
+		onSend: ({ clock }) => {
+			if (isFirst) clock.advance({ minutes: 7 });
+			isFirst = false;
+		},
+	});
+	world.sandbox.clock.advance({ hours: 23, minutes: 54 });
+	await add(world, id, { purpose: "marketing" });
+	await world.outbox.runOnce();
+	return world;
 }
 
 /** The state of a text, and why. */

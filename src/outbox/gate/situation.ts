@@ -7,6 +7,7 @@ import { isSurelyOpen } from "../baseline.ts";
 import type { Rules } from "../decide.ts";
 import type { Match, Reading } from "../match.ts";
 import { type ContactView, storedView } from "../policy/contact-view.ts";
+import { policies } from "../policy/purpose.ts";
 import { quietUntil, type ZonedHours } from "../policy/quiet-hours.ts";
 import type { StoredPause, StoredSuspension } from "../store.ts";
 import type { Change, OpenText, OutboxText } from "../text.ts";
@@ -123,9 +124,9 @@ export function readingIn(situation: Situation): Reading | null {
 	return matchIn(situation)?.reading ?? null;
 }
 
-/** Whether the window is open for certain, as far as is known. */
+/** Whether the window is open for certain, and for as long as the text's purpose asks for, as far as is known. */
 export function isOpen(situation: Situation): boolean {
-	return isSurelyOpen(readingIn(situation), situation.now);
+	return isSurelyOpen(readingIn(situation), situation.now, policies[situation.text.purpose].leastOpenMs);
 }
 
 /** When the quiet hours end, if it is within them. */

@@ -21,17 +21,7 @@ import { pausedIn, shown } from "../sentences.ts";
 import { isSuperseded } from "../supersede.ts";
 import type { ToldRule } from "./gate.ts";
 import { heldAhead, inFront, isWoken, mayPass, mayTakePlace, onOtherHeldOf } from "./order.ts";
-import {
-	holdsAny,
-	isQuietReply,
-	isSkipped,
-	isWaiting,
-	isWindowUnclear,
-	optOutIn,
-	purpose,
-	ringsNoPhone,
-	wasTried,
-} from "./questions.ts";
+import { holdsAny, isWaiting, isWindowUnclear, optOutIn, purpose, ringsNoPhone, wasTried } from "./questions.ts";
 import {
 	beforeSend,
 	consentUnavailable,
@@ -46,6 +36,8 @@ import {
 	refusal,
 	send,
 	suspension,
+	windowClosed,
+	windowUnclear,
 	wrongNumber,
 } from "./shared.ts";
 import { matchIn, quietEnd, type Situation, wasRead } from "./situation.ts";
@@ -247,21 +239,9 @@ const asks: readonly ToldRule[] = [
 			return { do: "wait", until, behind: s.passing?.held.id ?? "", change: {} };
 		},
 	},
-	{
-		name: "window_unclear",
-		when: "The clocks of the reading do not show whether the window is open, and it would not go if it is closed",
-		says: () => "Waits to be certain whether the contact has written within a day: the clocks differ too much to tell.",
-		concerns: (s) => isWindowUnclear(s) && !ringsNoPhone(s) && (isSkipped(s) || isQuietReply(s)),
-		judge: tryAgain,
-	},
+	windowUnclear,
 	quietWhileClosed,
-	{
-		name: "window_closed",
-		when: 'The window is closed, and it has `whenClosed: "skip"`',
-		says: () => "The contact has not written within a day, and is not to be asked for consent, so that it ends.",
-		concerns: (s) => isSkipped(s) && !ringsNoPhone(s),
-		judge: (s) => end(s, "expired", "window_closed"),
-	},
+	windowClosed,
 	beforeSend,
 	consentUnavailable,
 	languageUnavailable,

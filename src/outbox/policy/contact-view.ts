@@ -74,8 +74,8 @@ export function hasRefused({ facts: { refused, optedIn = {} }, offset, wroteAt }
 /** Why an earlier text that was declined, or got no answer, ends a waiting one. Null if none does. */
 export function endedBy(text: OutboxText, contact: ContactView): EndedBy | null {
 	const { offset, wroteAt, answeredAt } = contact;
-	const { declined = {}, declineNoticed, ignored = {}, ignoredMarketing = {} } = contact.facts;
-	const { afterDecline, endedByIgnored } = policies[text.purpose];
+	const { declined = {}, declineNoticed, ignored = {} } = contact.facts;
+	const { afterDecline, isEndedByIgnored } = policies[text.purpose];
 	// By the time of the tap, and not by when it was noticed.
 	const latest = latestByOwn(declined, offset);
 	const noticedAt = declineNoticed?.own ?? latest;
@@ -92,8 +92,8 @@ export function endedBy(text: OutboxText, contact: ContactView): EndedBy | null 
 		(declined.service ?? 0) > wroteAt ||
 		(declined.own !== undefined && !isSurelyAfter({ service: wroteAt }, { own: declined.own }, offset));
 	if (afterDecline === "cancel" && hasDeclined && isSilent) return "earlier_text_declined";
-	const ends = ({ own = 0, service = 0 }: FactTime): boolean => text.createdAt < own && answeredAt <= service;
-	const isEnded = (endedByIgnored !== "none" && ends(ignored)) || (endedByIgnored === "all" && ends(ignoredMarketing));
+	const { own = 0, service = 0 } = ignored;
+	const isEnded = isEndedByIgnored && text.createdAt < own && answeredAt <= service;
 	return isEnded ? "earlier_text_unanswered" : null;
 }
 

@@ -133,7 +133,6 @@ export function createContact(
 			declined: later("declined"),
 			declineNoticed: later("declineNoticed"),
 			ignored: later("ignored"),
-			ignoredMarketing: later("ignoredMarketing"),
 		});
 	}
 	const noteDecline = (declined: FactTime): Promise<void> => note({ declined, declineNoticed: { own: now() } });
@@ -176,8 +175,8 @@ export function createContact(
 		const since = sent < 0 ? messages : messages.slice(0, sent);
 		const tap = declineIn(since);
 		if (!tap) return;
-		const { declined, ignored, ignoredMarketing } = await facts();
-		const silentUntil = Math.max(ignored?.service ?? 0, ignoredMarketing?.service ?? 0);
+		const { declined, ignored } = await facts();
+		const silentUntil = ignored?.service ?? 0;
 		const sentAt = timeOf(messages[sent]?.createdAt);
 		const tappedAt = timeOf(tap.createdAt);
 		if (silentUntil === 0 || sentAt > silentUntil) return;

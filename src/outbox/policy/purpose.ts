@@ -2,6 +2,8 @@
  * What a text is for, and what follows from it.
  */
 
+import type { NewText } from "../text.ts";
+
 /**
  * What a text is for.
  * - `reply`: an agent answers the contact
@@ -27,8 +29,14 @@ export interface Policy {
 	onRefusal: "send" | "wait";
 	/** Whether a contact who declined an earlier text, and has not written since, gets it. What they declined came before. */
 	afterDecline: "send" | "cancel";
-	/** Which texts without an answer end it, if it was enqueued before they ended and the contact has not written since. */
-	endedByIgnored: "none" | "notices" | "all";
+	/** Whether an earlier text without an answer ends it, if it was enqueued before that one ended and the contact has not written since. */
+	isEndedByIgnored: boolean;
+	/** What happens while the window is closed. Marketing never asks for consent, so that neither its wait nor its No costs a notice. */
+	whenClosed: "ask" | "skip";
+	/** A window that ends within this time counts as closed. */
+	leastOpenMs: number;
+	/** What a No to it stops, if the service holds it: what waits for the contact, or marketing alone. */
+	declineStops: "all" | "marketing";
 	/** What it does while the service holds another text of this outbox. A text of somebody else is waited for. */
 	onOwnHeld: OnHeld;
 }
@@ -41,7 +49,10 @@ export const policies: Record<Purpose, Policy> = {
 		onWrongNumber: "send",
 		onRefusal: "send",
 		afterDecline: "send",
-		endedByIgnored: "none",
+		isEndedByIgnored: false,
+		whenClosed: "ask",
+		leastOpenMs: 0,
+		declineStops: "all",
 		onOwnHeld: "send_if_open",
 	},
 	notice: {
@@ -50,7 +61,10 @@ export const policies: Record<Purpose, Policy> = {
 		onWrongNumber: "wait",
 		onRefusal: "send",
 		afterDecline: "send",
-		endedByIgnored: "notices",
+		isEndedByIgnored: true,
+		whenClosed: "ask",
+		leastOpenMs: 0,
+		declineStops: "all",
 		onOwnHeld: "wait",
 	},
 	marketing: {
@@ -59,10 +73,18 @@ export const policies: Record<Purpose, Policy> = {
 		onWrongNumber: "wait",
 		onRefusal: "wait",
 		afterDecline: "cancel",
-		endedByIgnored: "all",
+		isEndedByIgnored: true,
+		whenClosed: "skip",
+		leastOpenMs: 5 * 60_000,
+		declineStops: "marketing",
 		onOwnHeld: "wait",
 	},
 };
+
+/** What happens to a text while the window is closed: what was given, or what its purpose means. */
+export function whenClosedOf({ purpose, given }: Pick<NewText, "purpose" | "given">): "ask" | "skip" {
+	return given.whenClosed ?? policies[purpose].whenClosed;
+}
 
 /**
  * Which of two texts comes first among what is due, by purpose and then by priority: below 0 the first one. Statements order by the

@@ -20,7 +20,6 @@ const factNames = {
 	declined: "declined",
 	declineNoticed: "decline_noticed",
 	ignored: "ignored",
-	ignoredMarketing: "ignored_marketing",
 } satisfies Record<keyof ContactFacts, string>;
 const clocks = ["service", "own"] as const satisfies (keyof FactTime)[];
 

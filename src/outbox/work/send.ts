@@ -7,6 +7,7 @@ import { baselineOf, surelyOpenMs } from "../baseline.ts";
 import { asMessage, backoffMs, ended, readMs } from "../decide.ts";
 import { lastHeldBy, type Reading } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
+import { policies, whenClosedOf } from "../policy/purpose.ts";
 import { lastMoment, lastRequestAt, pendingOf, wasSurelyOpen, withEnd } from "../requests.ts";
 import { type Change, errorOf, type OutboxText, operationIdOf, storableId } from "../text.ts";
 import type { QueueContext } from "./context.ts";
@@ -135,7 +136,8 @@ async function beginsUntil(
 ): Promise<number> {
 	const now = options.now();
 	if (!(await mayBegin(now))) return now;
-	const openMs = (reading && surelyOpenMs(reading, now)) || Number.POSITIVE_INFINITY;
+	const { leastOpenMs } = policies[text.purpose];
+	const openMs = (reading && surelyOpenMs(reading, now) - leastOpenMs) || Number.POSITIVE_INFINITY;
 	const until = Math.min(lastMoment(text, options) + 1, now + openMs);
 	// They begin with a minute.
 	const nextMinute = now - (now % 60_000) + 60_000;
@@ -231,7 +233,13 @@ async function afterError(
 		return { nextAt: now(), progress: { ...noted, requests: withEnd(requests, "refused") } };
 	if (text.queueId !== null)
 		return { ...back, nextAt: now(), progress: { ...noted, requests: withEnd(requests, "refused") } };
-	if (error._tag === "PartnerBadRequest" && !wasSurelyOpen(text)) {
+	const mayBeClosed = error._tag === "PartnerBadRequest" && !wasSurelyOpen(text);
+	// It needs nothing of the agency. The next reading shows whether the window has closed.
+	if (mayBeClosed && whenClosedOf(text) === "skip") {
+		const progress = { ...noted, requests: without, generation: generation + 1, language: undefined };
+		return { ...back, nextAt: now() + backoffMs(failures), progress };
+	}
+	if (mayBeClosed) {
 		const fresh = await context.settings.fresh(text.agencyId, text.to, signal);
 		// Without that read it is not known why the request was refused. The next worker makes it again.
 		if (signal?.aborted) return { ...back, nextAt: now(), progress: { ...noted, requests: without } };

@@ -5,6 +5,7 @@ import { cancelling } from "../cancel.ts";
 import { droppedAt } from "../decide.ts";
 import type { Rule } from "../gate/gate.ts";
 import { ends } from "../gate/waiting.ts";
+import { policies } from "../policy/purpose.ts";
 import { hasSuperseded, supersededBy } from "../supersede.ts";
 import { type Change, type ContactFacts, changed, isUnfinished, type OpenText, type OutboxText } from "../text.ts";
 import { ask } from "./ask.ts";
@@ -90,12 +91,15 @@ export async function cancelSuperseded(context: QueueContext, text: OutboxText):
 /** What the end of a text says of the contact. */
 function factsFrom(text: OutboxText, now: number): ContactFacts | undefined {
 	const { state, reason, progress } = text;
+	const { declineStops } = policies[text.purpose];
+	// Only a window that closed right before the request lets the service hold marketing. It keeps back no notice, whatever became of it.
+	const isMarketing = declineStops === "marketing" && reason !== "earlier_text_declined";
 	// Whichever text of several it was, the contact wants none that waited then.
-	if (reason === "declined" || reason === "earlier_text_declined" || state === "unknown")
-		return progress.declinedAt === undefined
-			? undefined
-			: { declined: progress.declinedAt, declineNoticed: { own: now } };
-	if (state !== "dropped" || reason !== "no_answer" || progress.consentFailed) return undefined;
-	const at = { own: droppedAt(text, now), service: progress.silentUntil };
-	return text.purpose === "marketing" ? { ignoredMarketing: at } : { ignored: at };
+	if (reason === "declined" || reason === "earlier_text_declined" || state === "unknown") {
+		const { declinedAt } = progress;
+		if (declinedAt === undefined) return undefined;
+		return isMarketing ? { refused: declinedAt } : { declined: declinedAt, declineNoticed: { own: now } };
+	}
+	if (state !== "dropped" || reason !== "no_answer" || progress.consentFailed || isMarketing) return undefined;
+	return { ignored: { own: droppedAt(text, now), service: progress.silentUntil } };
 }
