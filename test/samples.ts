@@ -83,9 +83,13 @@ import { memoryStore } from "../outbox/memory.ts";
 /** Stands for a database and a queue, which the package's own install does not bring. */
 const outboxWorld = `const store = memoryStore();
 const pool = { query: async (sql: string) => ({ rows: /indisvalid/.test(sql) ? [{ valid: true }] : [] }) };
-const db = { prepare: () => ({ all: () => [], run: () => {} }) };
+const rowsOf = (sql: string) =>
+	/schema_version|sqlite_master|information_schema/.test(sql) ? [{ schema_version: 1 }] : [];
+const db = { prepare: (sql: string) => ({ all: () => rowsOf(sql), run: () => {} }) };
 const settings = [{ autocommit: 1, wave: "👋", exact: "utf8mb4_0900_bin" }];
-const mysqlPool = { escape: String, query: async ({ sql }: { sql: string }) => [/^select @@/.test(sql) ? settings : [], []] };
+const answerOf = (sql: string) =>
+	/^select @@/.test(sql) ? settings : /^select/.test(sql) ? rowsOf(sql) : { affectedRows: 1 };
+const mysqlPool = { escape: String, query: async ({ sql }: { sql: string }) => [answerOf(sql), []] };
 const queue = { name: "messaging-outbox", opts: {}, add: async () => {}, waitUntilReady: async () => {}, on: () => {} };
 class Worker { on() {} async close() {} }
 const boss = { createQueue: async () => {}, send: async () => {}, work: async () => "", offWork: async () => {} };

@@ -22,7 +22,6 @@ import {
 	timeOf,
 } from "./match.ts";
 import type { OutboxReason } from "./names.ts";
-import type { OnHeld } from "./policy/purpose.ts";
 import {
 	cleared,
 	doubtsOf,
@@ -34,22 +33,12 @@ import {
 	lastMoment,
 	lastRequestAt,
 	pendingOf,
+	type Rules,
 	waitsForRequestUntil,
 	wasSurelyOpen,
 	withEnd,
 } from "./requests.ts";
 import { type Change, type FactTime, type LastHeld, type OutboxState, type OutboxText, storableId } from "./text.ts";
-
-/** The times and choices that decisions depend on. */
-export interface Rules {
-	settleMs: number;
-	followMs: readonly number[];
-	defaultMaxAgeMs: number;
-	/** Of texts that have none of their own. */
-	onHeld: OnHeld | undefined;
-	/** Whether a text may be sent again when the contact has answered. */
-	mayAnswer: boolean;
-}
 
 const minuteMs = 60_000;
 /** How long a contact has to answer a consent template. */

@@ -20,13 +20,13 @@ import {
 	rule,
 	whole,
 } from "../shared/validation.ts";
-import type { Rules } from "./decide.ts";
 import { defaultSettleMs } from "./delivery.ts";
 import type { OutboxEngine } from "./engines/engine.ts";
 import { checkProtocol } from "./input.ts";
 import { createOwnClock, type OwnClock } from "./own-clock.ts";
 import type { OnHeld } from "./policy/purpose.ts";
 import { isTimeZone, minutesFrom, type QuietHours } from "./policy/quiet-hours.ts";
+import type { Rules } from "./requests.ts";
 import type { OutboxStatus } from "./status.ts";
 import { type DatabaseStore, isPort, isStore, type OutboxStore, storeProtocol } from "./store.ts";
 import type { BeforeSend, OnReply } from "./work/hooks.ts";

@@ -2,8 +2,19 @@
  * The requests of a text: which may have been taken, and when the next one may begin.
  */
 import { openFor } from "./baseline.ts";
-import type { Rules } from "./decide.ts";
+import type { OnHeld } from "./policy/purpose.ts";
 import type { OutboxText, RequestRecord } from "./text.ts";
+
+/** The times and choices that decisions depend on. */
+export interface Rules {
+	settleMs: number;
+	followMs: readonly number[];
+	defaultMaxAgeMs: number;
+	/** Of texts that have none of their own. */
+	onHeld: OnHeld | undefined;
+	/** Whether a text may be sent again when the contact has answered. */
+	mayAnswer: boolean;
+}
 
 const minuteMs = 60_000;
 /** A window with this much time left is open for certain, even when the clocks differ. */

@@ -110,25 +110,27 @@ test("a proxy that refuses, and one that fetch does not use, leave it a failure"
 
 const command = await bundleCommand();
 
-test.skipIf(!process.allowedNodeEnvironmentFlags.has("--use-env-proxy"))(
-	"Node itself goes through the proxy with NODE_USE_ENV_PROXY=1, and not without",
-	async () => {
-		const { port, wanted } = await startProxy();
-		const folder = mkdtempSync(join(tmpdir(), "proxy-"));
-		onTestFinished(() => rmSync(folder, { recursive: true }));
-		const ca = join(folder, "ca.pem");
-		writeFileSync(ca, certificate);
-		const env = {
-			MESSAGING_BASE_URL: "https://localhost:4/api/v1",
-			MESSAGING_API_KEY: liveKey,
-			HTTPS_PROXY: `http://127.0.0.1:${port}`,
-			NODE_EXTRA_CA_CERTS: ca,
-		};
-		const run = processRun(command);
-		const without = await run(["doctor", "--json"], env);
-		expect([without.code, [...wanted]]).toEqual([2, []]);
-		const through = await run(["doctor", "--json"], { ...env, NODE_USE_ENV_PROXY: "1" });
-		expect(statesOf(through.out)).toMatchObject({ connection: "warn", key: "ok", agency: "ok", contract: "ok" });
-		expect([through.code, [...wanted]]).toEqual([1, ["localhost:4"]]);
-	},
-);
+test("Node itself goes through the proxy with NODE_USE_ENV_PROXY=1, where it can, and not without", async () => {
+	const { port, wanted } = await startProxy();
+	const folder = mkdtempSync(join(tmpdir(), "proxy-"));
+	onTestFinished(() => rmSync(folder, { recursive: true }));
+	const ca = join(folder, "ca.pem");
+	writeFileSync(ca, certificate);
+	const env = {
+		MESSAGING_BASE_URL: "https://localhost:4/api/v1",
+		MESSAGING_API_KEY: liveKey,
+		HTTPS_PROXY: `http://127.0.0.1:${port}`,
+		NODE_EXTRA_CA_CERTS: ca,
+	};
+	const run = processRun(command);
+	const without = await run(["doctor", "--json"], env);
+	expect([without.code, [...wanted]]).toEqual([2, []]);
+	const through = await run(["doctor", "--json"], { ...env, NODE_USE_ENV_PROXY: "1" });
+	// Node 20 and early 22 go past the proxy, whatever the variable says.
+	const goesThrough = process.allowedNodeEnvironmentFlags.has("--use-env-proxy");
+	const states = goesThrough
+		? { connection: "warn", key: "ok", agency: "ok", contract: "ok" }
+		: { connection: "fail", key: "skipped", agency: "skipped", contract: "skipped" };
+	expect(statesOf(through.out)).toMatchObject(states);
+	expect([through.code, [...wanted]]).toEqual(goesThrough ? [1, ["localhost:4"]] : [2, []]);
+});

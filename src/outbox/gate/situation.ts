@@ -4,11 +4,11 @@
 import type { PartnerConfigurationError } from "messaging-conversations";
 import { freshMs } from "../../shared/freshness.ts";
 import { isSurelyOpen } from "../baseline.ts";
-import type { Rules } from "../decide.ts";
 import type { Match, Reading } from "../match.ts";
 import { type ContactView, storedView } from "../policy/contact-view.ts";
 import { policies } from "../policy/purpose.ts";
 import { quietUntil, type ZonedHours } from "../policy/quiet-hours.ts";
+import type { Rules } from "../requests.ts";
 import type { StoredPause, StoredSuspension } from "../store.ts";
 import type { Change, OpenText, OutboxText } from "../text.ts";
 import type { BeforeSendVerdict, ReplyVerdict } from "../work/hooks.ts";
