@@ -21,7 +21,7 @@ import {
 	storableText,
 	text,
 } from "../shared/validation.ts";
-import { check, moment, refuse, time } from "./input.ts";
+import { check, line, longestName, longestReason, moment, refuse, time } from "./input.ts";
 import { type OnHeld, type Purpose, policies, purposes, whenClosedOf } from "./policy/purpose.ts";
 import type { OutboxStatus } from "./status.ts";
 import type { Superseded } from "./store.ts";
@@ -99,6 +99,10 @@ export interface EnqueuedText {
 				agencyId: string;
 		  }
 		| undefined;
+	/** Who sends it, for whoever asks later: one line of at most 100 characters. `status` and `settled` give it back. It isn't sent. */
+	by?: string | undefined;
+	/** Why it is sent, for whoever asks later: one line of at most 200 characters. `status` and `settled` give it back. It isn't sent. */
+	why?: string | undefined;
 	/** A small JSON value of yours, which `beforeSend`, `status` and `settled` give back. It isn't sent anywhere. */
 	meta?: unknown;
 }
@@ -163,6 +167,8 @@ const schema = fieldsOf<EnqueuedText>({
 	onHeld: optional(oneOf("wait", "send_if_open", "replace")),
 	whenClosed: optional(oneOf("ask", "skip")),
 	supersedes: optional(objectOr(fieldsOf<Superseded>({ id: short, agencyId: short }), short)),
+	by: optional(line(longestName)),
+	why: optional(line(longestReason)),
 	meta: checkedLater(), // by JSON.stringify
 });
 
@@ -170,7 +176,7 @@ const schema = fieldsOf<EnqueuedText>({
 export function checkedText(text: EnqueuedText, client: Client, numbers: ToE164Options, createdAt: number): NewText {
 	const given = check(schema, "text", text, "enqueue");
 	const { id, to, body, consentLanguage = null, subaccountId = null, priority = 0 } = given;
-	const { purpose = "notice", onHeld, whenClosed, supersedes, meta } = given;
+	const { purpose = "notice", onHeld, whenClosed, supersedes, by = null, why = null, meta } = given;
 	if (whenClosed === "ask" && policies[purpose].whenClosed === "skip")
 		refuse("whenClosed", `must not be "ask" for ${purpose}, which never asks for consent. Leave it out`, "enqueue");
 	const [notBefore = null, notAfter = null] = (["notBefore", "notAfter"] as const).map((field) =>
@@ -191,6 +197,8 @@ export function checkedText(text: EnqueuedText, client: Client, numbers: ToE164O
 		notAfter,
 		purpose,
 		priority,
+		byWhom: by,
+		why,
 		given: onlyGiven({
 			onHeld,
 			whenClosed,
@@ -274,6 +282,8 @@ export function ignoredIn(given: NewText, row: OutboxText): IgnoredField[] {
 			onHeld,
 			whenClosed: whenClosedOf(text),
 			supersedes: [supersedes, supersededAgencyId],
+			by: text.byWhom,
+			why: text.why,
 			meta,
 		};
 	};
@@ -290,6 +300,8 @@ const ignoredFields = Object.keys({
 	onHeld: true,
 	whenClosed: true,
 	supersedes: true,
+	by: true,
+	why: true,
 	meta: true,
 } satisfies Record<IgnoredField, true>) as IgnoredField[];
 

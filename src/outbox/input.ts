@@ -5,6 +5,8 @@ import {
 	checkValue,
 	hasMethods,
 	isDate,
+	overwrite,
+	refine,
 	rule,
 	type Schema,
 	text as textRule,
@@ -76,3 +78,18 @@ export function object(name: string, value: unknown, operation: string): asserts
 export function can(value: unknown, ...names: string[]): boolean {
 	return hasMethods(value, ...names);
 }
+
+/** The longest name of a person, and the longest reason that people give. */
+export const longestName = 100;
+export const longestReason = 200;
+
+/** Text on one line, without characters that steer a terminal or turn the direction of what follows. */
+export const line = (most: number): Schema<string> =>
+	textRule.check(
+		overwrite((given) => given.trim()),
+		refine((value) => value.length <= most, `must have at most ${most} characters`),
+		refine(
+			(value) => !/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u.test(value),
+			"must be one line without control characters",
+		),
+	);

@@ -2,21 +2,12 @@
  * What a person asks and decides at three in the morning, in the application or at the command line. It needs no client.
  */
 
-import {
-	checkedLater,
-	fieldsOf,
-	text as notBlank,
-	oneOf,
-	optional,
-	overwrite,
-	refine,
-	type Schema,
-} from "../shared/validation.ts";
+import { checkedLater, fieldsOf, oneOf, optional } from "../shared/validation.ts";
 import { type ChangeRow, createChange } from "./change.ts";
 import { ended } from "./decide.ts";
 import { type Explanation, stepsOf } from "./explain.ts";
 import { healthOf, type OutboxHealth } from "./health.ts";
-import { check, moment, refuse, text as textOf, time } from "./input.ts";
+import { check, line, longestName, longestReason, moment, refuse, text as textOf, time } from "./input.ts";
 import type { CheckedOptions } from "./options.ts";
 import type { OwnClock } from "./own-clock.ts";
 import { storedView } from "./policy/contact-view.ts";
@@ -70,19 +61,6 @@ const slackMs = 10 * 60_000;
 const mostAsked = 20;
 /** Texts whose status is looked up at the same time. */
 const atOnce = 10;
-const longestReason = 200;
-const longestName = 100;
-
-/** Text on one line, without characters that steer a terminal or turn the direction of what follows. */
-const line = (most: number): Schema<string> =>
-	notBlank.check(
-		overwrite((given) => given.trim()),
-		refine((value) => value.length <= most, `must have at most ${most} characters`),
-		refine(
-			(value) => !/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u.test(value),
-			"must be one line without control characters",
-		),
-	);
 
 const optionsOf = {
 	// The client knows agency ids.

@@ -14,6 +14,10 @@ export interface OutboxStatus {
 	to: string | null;
 	/** What the text is for, as it was given to `enqueue`. */
 	purpose: Purpose;
+	/** Who sends it, as it was given to `enqueue`; null without it, and once `erase` has erased it. */
+	by: string | null;
+	/** Why it is sent, as it was given to `enqueue`; null without it, and once `erase` has erased it. */
+	why: string | null;
 	/** The value that was given to `enqueue`; null without one, and once `erase` has erased it. */
 	meta: unknown;
 	/** The state of the text. */
@@ -68,8 +72,23 @@ export async function statusOf(
 	told?: Told,
 	arriving?: OutboxText,
 ): Promise<OutboxStatus> {
-	const { id, agencyId, to, purpose, state, reason, since, sentAt, endedAt, messageId, queueId, given, progress } =
-		text;
+	const {
+		id,
+		agencyId,
+		to,
+		purpose,
+		byWhom,
+		why,
+		state,
+		reason,
+		since,
+		sentAt,
+		endedAt,
+		messageId,
+		queueId,
+		given,
+		progress,
+	} = text;
 	const { attempts, error, cancelRequested = false } = progress;
 	const isErased = to === "";
 	const waitsFor = told?.waitsFor ?? null;
@@ -80,6 +99,8 @@ export async function statusOf(
 		agencyId,
 		to: isErased ? null : to,
 		purpose,
+		by: byWhom,
+		why,
 		meta: given.meta ?? null,
 		state,
 		reason,

@@ -237,6 +237,10 @@ export interface NewText extends Recipient {
 	purpose: Purpose;
 	/** Among texts of one purpose those of a higher priority are sent first. */
 	priority: number;
+	/** Who sends it; null if they did not say. */
+	byWhom: string | null;
+	/** Why it is sent; null if they did not say. */
+	why: string | null;
 	/** What was given beside the other fields. */
 	given: GivenOptions;
 	/** When it was enqueued, in milliseconds. */

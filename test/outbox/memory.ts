@@ -495,6 +495,8 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 					given: {},
 					subaccountId: null,
 					consentLanguage: null,
+					byWhom: null,
+					why: null,
 					messageId: null,
 					queueId: null,
 					nextAt: null,

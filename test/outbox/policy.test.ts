@@ -510,6 +510,38 @@ describe("what was given", () => {
 		expect((await world.outbox.status("1"))?.meta).toBeNull();
 	});
 
+	test("who sends a text and why are given back, until it is erased", async () => {
+		const ended: unknown[] = [];
+		const world = createWorld({ onSettled: ({ by, why }) => void ended.push([by, why]) });
+		const given = { by: " Ann ", why: "Anna called: x".padEnd(200, "x") };
+		const [by, why] = ["Ann", given.why];
+		expect(await add(world, "1", given)).toMatchObject({ by, why });
+		expect(await add(world, "2")).toMatchObject({ by: null, why: null });
+		// Somebody else's double click is the same text, under the same operationId.
+		expect(await add(world, "1", { by: "Ben" })).toMatchObject({ by, why, ignored: ["by", "why"] });
+		await world.pass({ minutes: 1 });
+		const [first] = await world.outbox.settled();
+		expect(first).toMatchObject({ id: "1", by, why });
+		expect(ended).toContainEqual([by, why]);
+		expect((await world.outbox.explain("1"))?.status).toMatchObject({ by, why });
+		expect(JSON.stringify((await world.outbox.explain("1"))?.steps)).not.toContain("Ann");
+		await world.outbox.erase({ to: world.anna.phoneNumber });
+		expect(await world.outbox.status("1")).toMatchObject({ by: null, why: null });
+		expect(JSON.stringify(world.store.all())).not.toContain("Ann");
+	});
+
+	test("the operationId does not depend on who sends a text and why", async () => {
+		const ids = await Promise.all(
+			[{}, { by: "Ann", why: "She asked" }].map(async (given) => {
+				const world = createWorld();
+				await add(world, "1", given);
+				await world.pass({ minutes: 1 });
+				return (await world.outbox.status("1"))?.operationId;
+			}),
+		);
+		expect(new Set(ids)).toEqual(new Set([expect.any(String)]));
+	});
+
 	test.each<[field: string, value: unknown]>([
 		["purpose", "urgent"],
 		["purpose", null],
@@ -518,6 +550,13 @@ describe("what was given", () => {
 		["meta", () => 1],
 		["meta", 1n],
 		["meta", "x".repeat(5_000)],
+		["by", "x".repeat(101)],
+		["by", ""],
+		["by", 7],
+		["why", "xxxx".repeat(51)],
+		["why", "xxxx\nxxxx"],
+		["why", "xxxx\u202exxxx"],
+		["why", null],
 	])("a bad %s is refused without its value", async (field, value) => {
 		const world = createWorld();
 		const error = await add(world, "1", { [field]: value } as Partial<EnqueuedText>).catch((thrown: unknown) => thrown);

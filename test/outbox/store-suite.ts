@@ -11,6 +11,8 @@ export const newText: Omit<NewText, "id"> = {
 	body: "Hi",
 	subaccountId: null,
 	consentLanguage: null,
+	byWhom: null,
+	why: null,
 	notBefore: null,
 	notAfter: null,
 	purpose: "notice",

@@ -480,9 +480,22 @@ describe("what a repeated call ignores", () => {
 			onHeld: "replace",
 			whenClosed: "skip",
 			supersedes: "other",
+			by: "Ben",
+			why: "He called",
 			meta: { ...meta, of: { a: 1, b: [2, 1] } },
 		});
-		const all = ["notBefore", "notAfter", "purpose", "priority", "onHeld", "whenClosed", "supersedes", "meta"];
+		const all = [
+			"notBefore",
+			"notAfter",
+			"purpose",
+			"priority",
+			"onHeld",
+			"whenClosed",
+			"supersedes",
+			"by",
+			"why",
+			"meta",
+		];
 		expect(ignored).toEqual(all);
 		expect((await add(world, "text")).ignored).toEqual(["purpose", "priority", "supersedes", "meta"]);
 	});

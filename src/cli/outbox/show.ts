@@ -128,8 +128,14 @@ export function listedLines(row: OutboxText, { isShown, columns }: Look): string
 	const { id, agencyId, purpose, state, reason, since, to, body } = row;
 	const what = `${state}${reason ? ` (${reason})` : ""} since ${shown(since)}`;
 	const head = wrapped(printable(`${id}  ${what}  ${agencyId}  ${purpose}`), columns);
-	return isShown ? [...head, ...indented(printable(`${to || "(erased)"}: ${body}`), columns)] : head;
+	if (!isShown) return head;
+	const shownLines = [`${to || "(erased)"}: ${body}`, ...givenBy(row.byWhom, row.why)];
+	return [...head, ...shownLines.flatMap((line) => indented(printable(line), columns))];
 }
+
+/** Who sends a text, and why. */
+const givenBy = (by: string | null, why: string | null): string[] =>
+	[by === null ? "" : `By ${by}`, why === null ? "" : `Why: ${why}`].filter((line) => line !== "");
 
 /** The life of a text. */
 export function explainedLines(
@@ -142,7 +148,7 @@ export function explainedLines(
 		`Agency ${agencyId}, ${purpose}, ${counted(attempts, "attempt")}${messageId ? `, message ${messageId}` : ""}.`,
 		...(nextAttemptAt ? [`Next attempt at ${shown(nextAttemptAt.getTime())}.`] : []),
 		...(error ? [`Last error: ${error.tag}: ${error.message}`] : []),
-		...(isShown ? [`${to ?? "(erased)"}: ${body}`] : []),
+		...(isShown ? [`${to ?? "(erased)"}: ${body}`, ...givenBy(status.by, status.why)] : []),
 	];
 	const told = steps.map(({ at, until, sentence }) => {
 		const last = until ? `, until ${shownExactly(until)}` : "";
@@ -166,6 +172,6 @@ const indented = (text: string, columns: number): string[] => wrapped(text, colu
 /** A status without the number and what the application gave beside it, unless they are to be shown. */
 export function withoutContent(status: OutboxStatus, isShown: boolean): Partial<OutboxStatus> {
 	if (isShown) return status;
-	const { to: _, meta: __, ...rest } = status;
+	const { to: _, by: __, why: ___, meta: ____, ...rest } = status;
 	return rest;
 }

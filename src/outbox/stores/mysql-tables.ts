@@ -113,7 +113,7 @@ function tablesOf({ texts, workers, contacts, queues, agencies, meta }: Names): 
 			"seq bigint not null auto_increment primary key",
 			"id varchar(255) not null, agency_id varchar(255) not null, recipient varchar(32) not null",
 			"body longtext not null, subaccount_id varchar(64), consent_language varchar(255)",
-			"not_before bigint, not_after bigint, purpose varchar(16) not null, priority bigint not null default 0, given longtext, created_at bigint not null",
+			"not_before bigint, not_after bigint, purpose varchar(16) not null, priority bigint not null default 0, by_whom varchar(255), why varchar(255), given longtext, created_at bigint not null",
 			"state varchar(32) not null, reason varchar(64), since bigint not null, sent_at bigint, ended_at bigint, next_at bigint",
 			"attempts bigint not null default 0, failures bigint not null default 0",
 			"restored_from bigint, restored_to bigint, cancel_reason varchar(16)",

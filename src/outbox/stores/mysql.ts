@@ -75,7 +75,7 @@ const statements = (names: Names): Statements => {
 	const remove = (among: string, fits: string, index: string): Change =>
 		changing(texts, `delete from ${texts}`, { among, fits, index: `force index (${index})`, end: "" });
 	const erased = `recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
-		queue_id = null, given = null, attempts = 0, failures = 0, progress = '{}', next_at = null, version = version + 1`;
+		queue_id = null, by_whom = null, why = null, given = null, attempts = 0, failures = 0, progress = '{}', next_at = null, version = version + 1`;
 	const awake = "if(state = 'waiting' and attempts = 0, greatest(ready_at, $1), $1)";
 	const ofNumber = "recipient = $1 and (length($2) = 0 or agency_id = $2)";
 	return {

@@ -26,7 +26,7 @@ const id = "bigint generated always as identity primary key";
 /** The columns of the texts. */
 const columns = `seq ${id}, id text not null unique, agency_id text not null, recipient text not null, body text not null,
 	subaccount_id text, consent_language text, not_before bigint, not_after bigint,
-	purpose text not null, priority bigint not null default 0, given text,
+	purpose text not null, priority bigint not null default 0, by_whom text, why text, given text,
 	created_at bigint not null, state text not null, reason text, since bigint not null, sent_at bigint,
 	ended_at bigint, next_at bigint, ready_at bigint not null default 0, attempts bigint not null default 0,
 	failures bigint not null default 0, restored_from bigint, restored_to bigint, cancel_reason text, begun_at bigint not null default 0,

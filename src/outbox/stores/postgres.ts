@@ -53,7 +53,7 @@ const ofNumber = "recipient = $1 and ($2::text = '' or agency_id = $2::text)";
 const awake = "case when state = 'waiting' and attempts = 0 then greatest(ready_at, $1::bigint) else $1::bigint end";
 /** What `erase` changes. */
 const erased = `recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
-	queue_id = null, given = null, attempts = 0, failures = 0, progress = '{}', next_at = null, version = version + 1`;
+	queue_id = null, by_whom = null, why = null, given = null, attempts = 0, failures = 0, progress = '{}', next_at = null, version = version + 1`;
 
 const statements = ({ texts, contacts, queues, agencies, workers, meta }: Names, hidden: string): Statements => ({
 	find: `select * from ${texts} where id = $1`,

@@ -260,7 +260,7 @@ function insertedValues(text: NewText): Value[] {
 	const given = Object.keys(text.given).length > 0 ? JSON.stringify(text.given) : null;
 	const message: Value[] = [text.id, text.agencyId, text.to, text.body, subaccountId, consentLanguage];
 	const when: Value[] = [createdAt, createdAt, Math.max(createdAt, readyAt), readyAt];
-	return [...message, notBefore, notAfter, text.purpose, text.priority, given, ...when, "{}"];
+	return [...message, notBefore, notAfter, text.purpose, text.priority, text.byWhom, text.why, given, ...when, "{}"];
 }
 
 /** Waits until a transaction that begins has a later time than the stop: the clock of PGlite counts milliseconds. */

@@ -59,7 +59,7 @@ const ofNumber = "recipient = $1 and ($2 = '' or agency_id = $2)";
 const awake = "case when state = 'waiting' and attempts = 0 then max(ready_at, $1) else $1 end";
 /** What `erase` changes. */
 const erased = `recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
-	queue_id = null, given = null, attempts = 0, failures = 0, progress = '{}', next_at = null, version = version + 1`;
+	queue_id = null, by_whom = null, why = null, given = null, attempts = 0, failures = 0, progress = '{}', next_at = null, version = version + 1`;
 
 const statements = ({ texts, contacts, queues, agencies, workers, meta }: Names): Statements => ({
 	find: `select * from ${texts} where id = $1`,

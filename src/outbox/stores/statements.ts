@@ -239,7 +239,7 @@ export interface Statements {
 
 /** The columns of a new text. Its state, version and moment come after them. */
 export const insertedColumns =
-	"id, agency_id, recipient, body, subaccount_id, consent_language, not_before, not_after, purpose, priority, given, created_at, since, next_at, ready_at, progress";
+	"id, agency_id, recipient, body, subaccount_id, consent_language, not_before, not_after, purpose, priority, by_whom, why, given, created_at, since, next_at, ready_at, progress";
 
 /** The columns that `save` writes. */
 export const savedColumns = [

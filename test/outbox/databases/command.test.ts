@@ -42,7 +42,10 @@ function createOffice(store: OutboxStore, options: Partial<OutboxOptions> = {}, 
 	const client = createClient({ ...sandbox.connection, ...(fetched && { fetch: fetched }) });
 	const outbox = createOutbox({ client, store, now: sandbox.clock.now, ...options });
 	const enqueue = (id: string) =>
-		outbox.enqueue({ id, agencyId: agency.id, to: anna.phoneNumber, body: "Secret words", meta: { visit: 7 } });
+		outbox.enqueue({
+			...{ id, agencyId: agency.id, to: anna.phoneNumber, body: "Secret words", meta: { visit: 7 } },
+			...{ by: "Colleague Cleo", why: "Because Dora called" },
+		});
 	return { sandbox, agency, anna, outbox, enqueue };
 }
 
@@ -247,12 +250,15 @@ async function operate(place: Place, store: OutboxStore): Promise<void> {
 		const hidden = await run(place, ...args);
 		expect([hidden.code, hidden.out]).toEqual([0, expect.stringContaining("note-1")]);
 		const json = await run(place, ...args, "--json");
-		for (const { out } of [hidden, json]) expect(out).not.toMatch(/Secret|447700|visit/);
+		for (const { out } of [hidden, json]) expect(out).not.toMatch(/Secret|447700|visit|Cleo|Dora/);
 		const shown = await run(place, ...args, "--show-content");
 		expect(shown.out).toContain(`${anna.phoneNumber}: Secret words`);
+		expect(shown.out).toMatch(/By Colleague Cleo\n\s*Why: Because Dora called\n/);
 		const both = await run(place, ...args, "--show-content", "--json");
 		expect(JSON.parse(both.out)).toBeTypeOf("object");
-		expect(both.out).toMatch(/"meta":\{"visit":7\}.*"body":"Secret words"/);
+		expect(both.out).toMatch(
+			/"by":"Colleague Cleo","why":"Because Dora called","meta":\{"visit":7\}.*"body":"Secret words"/,
+		);
 	}
 	const resolved = await run(place, "resolve", "note-1", "--as", "sent", "--by", "Ann", "--yes");
 	expect([resolved.code, resolved.out]).toEqual([0, expect.stringContaining("Resolved by Ann.")]);
@@ -310,7 +316,7 @@ const hostile = "\u001b[2J\u009b31m\u202eesrever\u0007\u001b]8;;https://x\u001b\
 const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 describe("nothing in a database steers the terminal", () => {
-	test.for(["id", "agency_id", "recipient", "body", "reason", "message_id", "queue_id"])(
+	test.for(["id", "agency_id", "recipient", "body", "reason", "message_id", "queue_id", "by_whom", "why"])(
 		"not the %s of a text",
 		async (column) => {
 			const { store, url, ...place } = await openFile();

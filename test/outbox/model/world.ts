@@ -265,7 +265,15 @@ export class World {
 
 	async #enqueue(body: string, priority = 0): Promise<void> {
 		this.#current = undefined;
-		const none = { subaccountId: null, consentLanguage: null, notBefore: null, notAfter: null, given: {} };
+		const none = {
+			subaccountId: null,
+			consentLanguage: null,
+			byWhom: null,
+			why: null,
+			notBefore: null,
+			notAfter: null,
+			given: {},
+		};
 		const createdAt = this.clocks.date();
 		const text: NewText = { id: body, agencyId, to, body, purpose: "notice", priority, ...none, createdAt };
 		await this.#store.insert(text, undefined);

@@ -28,6 +28,8 @@ export function textOf(id: string, rest: Partial<NewText> = {}): NewText {
 		body: `Text ${id}`,
 		subaccountId: null,
 		consentLanguage: null,
+		byWhom: null,
+		why: null,
 		notBefore: null,
 		notAfter: null,
 		purpose: "notice",

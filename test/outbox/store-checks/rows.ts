@@ -26,6 +26,8 @@ export const rowChecks: Check[] = [
 				notAfter: noon + 1,
 				purpose: "marketing",
 				priority: -3,
+				byWhom: "Ann",
+				why: "The visit has moved",
 				given: { onHeld: "wait", whenClosed: "ask", supersedes: "b", meta: { $1: "?" } },
 			});
 			const store = await given();
@@ -197,14 +199,23 @@ export const rowChecks: Check[] = [
 	{
 		title: "erase removes number and text of finished texts, and keeps their ids",
 		async run(given) {
-			const personal = { subaccountId: "s", consentLanguage: "nl" };
+			const personal = {
+				subaccountId: "s",
+				consentLanguage: "nl",
+				byWhom: "Ann",
+				why: "Anna called",
+				given: { meta: 1 },
+			};
 			const store = await given(...["a", "b", "c", "d"].map((id) => textOf(id, personal)), textOf("x", otherAgency));
 			const ended: Partial<OutboxText> = { state: "sent", since: noon - 9, messageId: "SM1", queueId: "q1" };
 			for (const id of ["a", "b"]) await change(store, id, { ...ended, ...attempted });
 			await change(store, "c", { state: "held" });
 			await change(store, "x", { ...ended, messageId: "SM2", nextAt: null });
 			await store.erase(recipient);
-			const none = { subaccountId: null, consentLanguage: null, messageId: null, queueId: null, nextAt: null };
+			const none = {
+				...{ subaccountId: null, consentLanguage: null, byWhom: null, why: null, given: {} },
+				...{ messageId: null, queueId: null, nextAt: null },
+			};
 			for (const id of ["a", "b"]) {
 				const row = await rowOf(store, id);
 				like("an erased row", row, { id, state: "sent", to: "", body: "", ...none, version: 2 });
