@@ -2,8 +2,6 @@
  * What a text is for, and what follows from it.
  */
 
-import type { NewText } from "../text.ts";
-
 /**
  * What a text is for.
  * - `reply`: an agent answers the contact
@@ -82,7 +80,13 @@ export const policies: Record<Purpose, Policy> = {
 };
 
 /** What happens to a text while the window is closed: what was given, or what its purpose means. */
-export function whenClosedOf({ purpose, given }: Pick<NewText, "purpose" | "given">): "ask" | "skip" {
+export function whenClosedOf({
+	purpose,
+	given,
+}: {
+	purpose: Purpose;
+	given: { whenClosed?: "ask" | "skip" | undefined };
+}): "ask" | "skip" {
 	return given.whenClosed ?? policies[purpose].whenClosed;
 }
 
