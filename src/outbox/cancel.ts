@@ -6,7 +6,7 @@ import { gate } from "./gate/gate.ts";
 import { type Situation, storedSituation } from "./gate/situation.ts";
 import { onCancel } from "./gate/waiting.ts";
 import { check, text } from "./input.ts";
-import { type ContactOptions, recipientFrom, type Whose } from "./recipient.ts";
+import { type ContactOptions, type EraseOptions, erasedFrom, recipientFrom, type Whose } from "./recipient.ts";
 import { type Change, isUnfinished, type OutboxText } from "./text.ts";
 import { type Transaction, withTx } from "./transaction.ts";
 
@@ -45,8 +45,8 @@ export async function cancelAll(context: OutboxContext, given: ContactOptions): 
 	return stop(context, recipientFrom(context.options, given, "cancelAll"));
 }
 
-export async function erase(context: OutboxContext, given: ContactOptions): Promise<CancelledTexts> {
-	const recipient = recipientFrom(context.options, given, "erase");
+export async function erase(context: OutboxContext, given: EraseOptions): Promise<CancelledTexts> {
+	const recipient = erasedFrom(context.options, given);
 	const found = await stop(context, recipient, { erase: true });
 	await context.options.store.erase(recipient);
 	return found;

@@ -14,7 +14,7 @@ export { createOutbox, type Outbox } from "./outbox.ts";
 export { isOptIn, isOptOut, isRefusal, isWrongNumber } from "./policy/opt-out/opt-out.ts";
 export type { OnHeld, Purpose } from "./policy/purpose.ts";
 export type { QuietHours } from "./policy/quiet-hours.ts";
-export type { ContactOptions } from "./recipient.ts";
+export type { ContactOptions, EraseOptions } from "./recipient.ts";
 export type { SettledChange } from "./settled.ts";
 export type { OutboxStatus } from "./status.ts";
 export type { Suspension } from "./suspension.ts";

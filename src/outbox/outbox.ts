@@ -12,7 +12,7 @@ import { observe, optIn, optOut } from "./observe.ts";
 import { createOperator, type ResolveOptions, type ResumeOptions, type SuspendOptions } from "./operator.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
 import { createOptOutReader } from "./policy/contact.ts";
-import type { ContactOptions } from "./recipient.ts";
+import type { ContactOptions, EraseOptions } from "./recipient.ts";
 import { acknowledge, type SettledChange, settled } from "./settled.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { Lease } from "./store.ts";
@@ -159,16 +159,19 @@ export interface Outbox {
 	 */
 	cancelAll: (options: ContactOptions) => Promise<CancelledTexts>;
 	/**
-	 * Erases a contact: cancels as {@link Outbox.cancelAll} does, and removes the number and the text of every finished row.
+	 * Erases a contact of an agency, or with `everyAgency: true` of all of them: cancels as {@link Outbox.cancelAll} does, and removes
+	 * the number, the text, `by`, `why`, `meta` and the steps of every finished row.
 	 * Those of `tooLate`, which are `sending` or `held`, are erased as soon as they end: a held one within 48 hours, and the contact
 	 * may still get it. Once `tooLate` is empty, no row has the number or a text of theirs. A text whose transaction is still open is cancelled, and
 	 * erased by a second call. The ids stay, so that a second `enqueue` with one is refused: the service may still know its
 	 * `operationId`. Put no phone number into an id: `operationIdFrom` makes one of it.
+	 *
+	 * @throws PartnerInvalidInput if neither `agencyId` nor `everyAgency` is given, or both are
 	 * @example
-	 * const { tooLate } = await outbox.erase({ to: "+447700900101" });
+	 * const { tooLate } = await outbox.erase({ to: "+447700900101", agencyId: agency.id });
 	 * if (tooLate.length > 0) console.log("Call it again later, before you confirm the erasure.");
 	 */
-	erase: (options: ContactOptions) => Promise<CancelledTexts>;
+	erase: (options: EraseOptions) => Promise<CancelledTexts>;
 	/**
 	 * Stores that a contact asked for no more texts, for example by telephone. What waits for them ends as a message with STOP ends
 	 * it: see `optOut` of {@link OutboxOptions}. It stays when the contact is forgotten. Without `agencyId` it covers all agencies.

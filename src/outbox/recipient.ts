@@ -1,18 +1,35 @@
 /*
  * Which contact a method means.
  */
-import { checkedLater, fieldsOf } from "../shared/validation.ts";
+import { checkedLater, fieldsOf, optional, rule } from "../shared/validation.ts";
 import { numberIn } from "./given-text.ts";
-import { check } from "./input.ts";
+import { check, refuse } from "./input.ts";
 import type { CheckedOptions } from "./options.ts";
 
-/** Which contact `cancelAll`, `erase`, `optOut` and `optIn` mean. */
+/** Which contact `cancelAll`, `optOut` and `optIn` mean. */
 export interface ContactOptions {
 	/** Contact phone number, as written. */
 	to: string;
 	/** The agency's id. @default all agencies */
 	agencyId?: string | undefined;
 }
+
+/** Whom `erase` erases: a contact of one agency, or, in so many words, of every agency. */
+export type EraseOptions =
+	| {
+			/** Contact phone number, as written. */
+			to: string;
+			/** The agency's id: the request of one agency leaves the data of the others. */
+			agencyId: string;
+			everyAgency?: undefined;
+	  }
+	| {
+			/** Contact phone number, as written. */
+			to: string;
+			/** Erases the contact in every agency of the outbox. */
+			everyAgency: true;
+			agencyId?: undefined;
+	  };
 
 /** A number, and an agency or all of them. */
 export interface Whose {
@@ -23,12 +40,30 @@ export interface Whose {
 // The client knows numbers and agency ids.
 const schema = fieldsOf<ContactOptions>({ to: checkedLater(), agencyId: checkedLater() });
 
-export function recipientFrom(
+const erasing = fieldsOf<ContactOptions & { everyAgency?: true | undefined }>({
+	to: checkedLater(),
+	agencyId: checkedLater(),
+	everyAgency: optional(rule<true>((value) => value === true, "must be true. Leave it out to erase one agency")),
+});
+
+export function recipientFrom(options: CheckedOptions, given: ContactOptions, operation: string): Whose {
+	return whoseOf(options, check(schema, "options", given, operation), operation);
+}
+
+/** Nothing is erased in every agency because an id was missing. */
+export function erasedFrom(options: CheckedOptions, given: EraseOptions): Whose {
+	const { to, agencyId, everyAgency } = check(erasing, "options", given, "erase");
+	if (agencyId === undefined && !everyAgency)
+		refuse("agencyId", "is missing. Pass it, or everyAgency: true to erase the contact in every agency", "erase");
+	if (agencyId !== undefined && everyAgency) refuse("everyAgency", "must not be given with agencyId", "erase");
+	return whoseOf(options, { to, agencyId }, "erase");
+}
+
+function whoseOf(
 	{ client, defaultCountry }: CheckedOptions,
-	given: ContactOptions,
+	{ to, agencyId }: ContactOptions,
 	operation: string,
 ): Whose {
-	const { to, agencyId } = check(schema, "options", given, operation);
 	// The number of a contact can have become invalid since.
 	const number = numberIn(to, { defaultCountry, allowUnlistedNumber: true }, operation);
 	return { to: number, ...(agencyId !== undefined && { agencyId: client.agency(agencyId).id }) };

@@ -292,7 +292,7 @@ export const situations: Situation[] = [
 		title: "a text that came back with a backup was erased",
 		arrange: async (world) => {
 			const { given } = await restoredTomorrow(world);
-			await world.outbox.erase({ to: given.to });
+			await world.outbox.erase({ to: given.to, everyAgency: true });
 		},
 	},
 	{

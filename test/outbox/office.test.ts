@@ -179,7 +179,7 @@ describe("a visit that moves: supersedes", () => {
 		const world = createWorld(defaults);
 		if (how !== "gone") await add(world, "at two");
 		await world.pass({ minutes: 1 });
-		if (how === "erased") await world.outbox.erase({ to: world.anna.phoneNumber });
+		if (how === "erased") await world.outbox.erase({ to: world.anna.phoneNumber, everyAgency: true });
 		await add(world, "at three", { supersedes: "at two" });
 		await world.pass({ minutes: 1 });
 		expect(await stateOf(world, "at three")).toEqual(["sent", null]);

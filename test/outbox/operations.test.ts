@@ -719,7 +719,7 @@ describe("explain", () => {
 		await enqueue("a");
 		await outbox.runOnce();
 		expect((await outbox.explain("a"))?.steps.length).toBeGreaterThan(2);
-		await outbox.erase({ to: "+447700900101" });
+		await outbox.erase({ to: "+447700900101", everyAgency: true });
 		expect((await outbox.explain("a"))?.steps.map(({ sentence }) => sentence)).toEqual(["Enqueued (notice)."]);
 		expect((await store.find("a"))?.progress.journal).toBeUndefined();
 	});

@@ -1,6 +1,6 @@
 // What a text is for decides when it is sent: quiet hours, opt-outs, closed windows and texts that the service holds.
 
-import type { EnqueuedText, OutboxOptions } from "messaging-conversations/outbox";
+import type { EnqueuedText, EraseOptions, OutboxOptions } from "messaging-conversations/outbox";
 import { createOutbox } from "messaging-conversations/outbox";
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "./memory.ts";
@@ -151,7 +151,7 @@ describe("opt-outs", () => {
 		await outbox.optOut({ to: "+44 7700 900101" });
 		await add(world, "first");
 		await world.pass({ minutes: 1 });
-		await outbox.erase({ to: anna.phoneNumber });
+		await outbox.erase({ to: anna.phoneNumber, everyAgency: true });
 		await add(world, "second");
 		await world.pass({ minutes: 1 });
 		expect(await stateOf(world, "second")).toEqual(["cancelled", "opted_out"]);
@@ -506,7 +506,7 @@ describe("what was given", () => {
 		expect((await world.outbox.status("1"))?.meta).toEqual(meta);
 		const [first] = await world.outbox.settled();
 		expect([first?.id, first?.purpose, first?.meta]).toEqual(["1", "reply", meta]);
-		await world.outbox.erase({ to: world.anna.phoneNumber });
+		await world.outbox.erase({ to: world.anna.phoneNumber, everyAgency: true });
 		expect((await world.outbox.status("1"))?.meta).toBeNull();
 	});
 
@@ -525,9 +525,45 @@ describe("what was given", () => {
 		expect(ended).toContainEqual([by, why]);
 		expect((await world.outbox.explain("1"))?.status).toMatchObject({ by, why });
 		expect(JSON.stringify((await world.outbox.explain("1"))?.steps)).not.toContain("Ann");
-		await world.outbox.erase({ to: world.anna.phoneNumber });
+		await world.outbox.erase({ to: world.anna.phoneNumber, everyAgency: true });
 		expect(await world.outbox.status("1")).toMatchObject({ by: null, why: null });
 		expect(JSON.stringify(world.store.all())).not.toContain("Ann");
+	});
+
+	test("an erasure for one agency leaves the texts of the others, and all agencies are named in so many words", async () => {
+		const world = createWorld();
+		const other = world.sandbox.link({ name: "Other" });
+		other.contact(world.anna.phoneNumber).writes("Hello");
+		const { outbox, anna, agency } = world;
+		const to = anna.phoneNumber;
+		await add(world, "mine", { by: "Ann", why: "She asked" });
+		await add(world, "others", { agencyId: other.id, by: "Ben", why: "He asked" });
+		const notBefore = new Date(world.sandbox.clock.now().getTime() + 86_400_000);
+		await add(world, "waits", { agencyId: other.id, notBefore });
+		await world.pass({ minutes: 1 });
+		const bad: [given: unknown, field: string][] = [
+			[{ to }, "agencyId"],
+			[{ to, agencyId: undefined, everyAgency: undefined }, "agencyId"],
+			[{ to, agencyId: agency.id, everyAgency: true }, "everyAgency"],
+			[{ to, everyAgency: false }, "everyAgency"],
+			[{ to, everyAgency: "yes" }, "everyAgency"],
+			[{ to, agencyId: agency.id, everyAgency: false }, "everyAgency"],
+			[{ to, agencyId: "" }, "agencyId"],
+			[{ to, agencyId: null }, "agencyId"],
+		];
+		for (const [given, field] of bad) {
+			const error = await outbox.erase(given as EraseOptions).catch((thrown: unknown) => thrown);
+			expect(error).toMatchObject({ _tag: "PartnerInvalidInput", field });
+			expect(String(error)).not.toContain(to);
+		}
+		expect(await outbox.status("mine")).toMatchObject({ to, by: "Ann" });
+		await outbox.erase({ to, agencyId: agency.id });
+		expect(await outbox.status("mine")).toMatchObject({ to: null, by: null, why: null });
+		expect(await outbox.status("others")).toMatchObject({ to, by: "Ben", why: "He asked" });
+		expect((await outbox.status("waits"))?.state).toBe("waiting");
+		const { cancelled } = await outbox.erase({ to, everyAgency: true });
+		expect(cancelled).toEqual(["waits"]);
+		expect((await outbox.explain("others"))?.status).toMatchObject({ to: null, by: null, why: null });
 	});
 
 	test("the operationId does not depend on who sends a text and why", async () => {

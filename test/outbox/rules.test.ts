@@ -58,7 +58,7 @@ describe("a text ends", () => {
 			await add(world, "now");
 			await add(world, "later", { notBefore: inHours(world, 5) });
 			const store = { ...world.store, unfinished: async () => [] };
-			await world.restart({ store })[operation]({ to: world.anna.phoneNumber });
+			await world.restart({ store })[operation]({ to: world.anna.phoneNumber, agencyId: world.agency.id });
 			await add(world, "afterwards");
 			await world.pass({ hours: 6 });
 			for (const id of ["now", "later"]) expect(await stateOf(world, id)).toEqual(["cancelled", "requested"]);

@@ -254,7 +254,7 @@ describe("cancelling", () => {
 		await enqueue("The secret garden");
 		await pass({ minutes: 1 });
 		await enqueue("The secret cellar");
-		const first = await outbox.erase({ to: anna.phoneNumber });
+		const first = await outbox.erase({ to: anna.phoneNumber, everyAgency: true });
 		expect(first).toEqual({ cancelled: ["note-2"], tooLate: ["note-1"] });
 		expect(await outbox.status("note-2")).toMatchObject({ state: "cancelled", to: null, operationId: null });
 		expect(await outbox.status("note-1")).toMatchObject({ state: "held", to: anna.phoneNumber });
@@ -262,7 +262,7 @@ describe("cancelling", () => {
 		await pass({ hours: 1 });
 		expect(await outbox.status("note-1")).toMatchObject({ state: "dropped", to: null });
 		expect(JSON.stringify(store.all())).not.toMatch(/secret|447700900101/);
-		expect(await outbox.erase({ to: anna.phoneNumber })).toEqual({ cancelled: [], tooLate: [] });
+		expect(await outbox.erase({ to: anna.phoneNumber, everyAgency: true })).toEqual({ cancelled: [], tooLate: [] });
 		const again = outbox.enqueue({
 			id: "note-1",
 			agencyId: agency.id,
@@ -424,10 +424,10 @@ describe("beforeSend", () => {
 describe("a cancel while the request is under way", () => {
 	const cancelling = (by: "cancel" | "cancelAll" | "erase", options: Parameters<typeof createWorld>[0] = {}) => {
 		const world = createWorld({ ...defaults, ...options });
-		const { sandbox, outbox, anna } = world;
+		const { sandbox, outbox, agency, anna } = world;
 		let answer: Promise<unknown> = Promise.resolve();
 		sandbox.during({ operation: "messages.send" }, () => {
-			answer = by === "cancel" ? outbox.cancel("note-1") : outbox[by]({ to: anna.phoneNumber });
+			answer = by === "cancel" ? outbox.cancel("note-1") : outbox[by]({ to: anna.phoneNumber, agencyId: agency.id });
 		});
 		return { ...world, answer: () => answer };
 	};

@@ -157,7 +157,7 @@ describe("a contact who writes that the number is wrong", () => {
 		const { conversation, messagePage } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
 		await outbox.observe({ agencyId: agency.id, conversation, messages: messagePage.messages });
 		for (let count = 0; count < 60; count++) anna.writes(`Message ${count}`);
-		await outbox.erase({ to: anna.phoneNumber });
+		await outbox.erase({ to: anna.phoneNumber, everyAgency: true });
 		await add(world, "notice");
 		await world.restart().runOnce();
 		expect(world.texts()).toEqual([]);

@@ -66,7 +66,7 @@ test.each(["waits", "was sent", "is held"])(
 		expect(grep()).toContain(secret);
 
 		erased.add(anna);
-		await outbox.erase({ to: anna });
+		await outbox.erase({ to: anna, everyAgency: true });
 		await feed.erase(anna);
 		for (const [sid, row] of mirror) if (row.includes(anna)) mirror.delete(sid);
 		if (state === "is held") for (const agency of agencies) agency.contact(anna).declines();

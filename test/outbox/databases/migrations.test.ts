@@ -351,7 +351,7 @@ describe.each<[name: string, create: () => Promise<Place>]>([
 		const changes: (() => unknown)[] = [
 			() => outbox.optOut({ to: anna.phoneNumber }),
 			() => outbox.cancelAll({ to: anna.phoneNumber }),
-			() => outbox.erase({ to: anna.phoneNumber }),
+			() => outbox.erase({ to: anna.phoneNumber, everyAgency: true }),
 			() => outbox.suspend({ agencyId: agency.id, reason: "Stop" }),
 			() => outbox.purge({ before: new Date() }),
 			() => outbox.acknowledge([{ id: "a", revision: 1 }]),

@@ -124,7 +124,7 @@ describe.each([["SQLite", onSqlite], ["PostgreSQL", onPostgres], ...mysqlKinds.m
 		const [from, to] = [outboxOn(place.store("old")), outboxOn(place.store("new"))];
 		for (const outbox of [from, to]) await outbox.migrate();
 		await from.optOut({ to: text.to });
-		await from.erase({ to: text.to });
+		await from.erase({ to: text.to, everyAgency: true });
 		await to.suspend({ reason: "Moving" });
 		await to.resume();
 		await copy(place, "old_contacts", "new_contacts");

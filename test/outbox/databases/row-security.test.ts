@@ -128,7 +128,7 @@ test("nobody is told that a text is not there, or was erased, by a role to which
 		() => outbox.explain("a"),
 		() => outbox.cancel("a"),
 		() => outbox.cancelAll({ to }),
-		() => outbox.erase({ to }),
+		() => outbox.erase({ to, everyAgency: true }),
 		() => outbox.optOut({ to }),
 		() => outbox.suspend({ reason: "Stop" }),
 		() => outbox.resume(),
