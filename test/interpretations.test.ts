@@ -15,6 +15,7 @@ const others: Policy = {
 	declineOpensWindow: false,
 	inboundFlushesQueue: true,
 	openSendWhileHeld: "keep",
+	consentFlowCounts: true,
 	sendOverridesToggle: true,
 	retryAfterDelivery: "resend",
 	retryAfterDrop: "replay",
@@ -114,6 +115,11 @@ const episodes: Record<keyof Policy, (place: Place) => unknown> = {
 		anna.writes("Hello");
 		await agency.messages.send({ to: anna.phoneNumber, body: "Two" });
 		return held(agency, anna);
+	},
+	async consentFlowCounts({ agency, anna, sandbox }) {
+		sandbox.clock.advance({ hours: 25 });
+		await agency.messages.send({ to: anna.phoneNumber, body: "One" });
+		return (await agency.conversations.get(anna.phoneNumber)).conversation.summary.activeFlows;
 	},
 	async sendOverridesToggle({ agency, anna, sandbox }) {
 		sandbox.agency().staff.setAi({ contact: anna, on: false });

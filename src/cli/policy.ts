@@ -9,6 +9,7 @@ const words: Readonly<Record<keyof Policy, readonly string[]>> = {
 	declineOpensWindow: ["true", "false"],
 	inboundFlushesQueue: ["false", "true"],
 	openSendWhileHeld: ["clear", "keep"],
+	consentFlowCounts: ["false", "true"],
 	sendOverridesToggle: ["false", "true"],
 	retryAfterDelivery: ["replay", "resend"],
 	retryAfterDrop: ["resend", "replay"],

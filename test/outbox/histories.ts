@@ -34,6 +34,7 @@ const policies = {
 	declineOpensWindow: [true, false],
 	inboundFlushesQueue: [true, false],
 	openSendWhileHeld: ["clear", "keep"],
+	consentFlowCounts: [true, false],
 	sendOverridesToggle: [true, false],
 	retryAfterDelivery: ["replay", "resend"],
 	operationIdTtlHours: [null, 10 / 60],

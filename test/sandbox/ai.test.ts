@@ -317,6 +317,14 @@ throughEachEntryPoint((open) => {
 		expect(await summaryOf(box, BRAM)).toMatchObject({ activeFlows: 0, completedFlows: 0, latestFlowStatus: null });
 	});
 
+	test("R178 counts the consent as a flow while it holds a text, under policy.consentFlowCounts", async () => {
+		const box = await open({ policy: { consentFlowCounts: true } });
+		(await send(box, { to: BRAM, body: "Held" })).ok();
+		expect(await summaryOf(box, BRAM)).toMatchObject({ activeFlows: 1, latestFlowStatus: "waiting" });
+		box.agency.contact(BRAM).accepts();
+		expect(await summaryOf(box, BRAM)).toMatchObject({ activeFlows: 0, completedFlows: 0, latestFlowStatus: null });
+	});
+
 	test("R179 never lets the AI answer on its own, and refuses its answers while it is off", async () => {
 		const box = await open();
 		const anna = writing(box);

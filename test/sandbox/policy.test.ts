@@ -23,6 +23,7 @@ const interpretations: readonly (readonly [keyof Policy, Policy, Policy])[] = [
 	["declineOpensWindow", { declineOpensWindow: true }, { declineOpensWindow: false }],
 	["inboundFlushesQueue", { inboundFlushesQueue: false }, { inboundFlushesQueue: true }],
 	["openSendWhileHeld", { openSendWhileHeld: "clear" }, { openSendWhileHeld: "keep" }],
+	["consentFlowCounts", { consentFlowCounts: false }, { consentFlowCounts: true }],
 	["sendOverridesToggle", { sendOverridesToggle: false }, { sendOverridesToggle: true }],
 	["retryAfterDelivery", { retryAfterDelivery: "replay" }, { retryAfterDelivery: "resend" }],
 	["retryAfterDrop", { retryAfterDrop: "resend" }, { retryAfterDrop: "replay" }],
@@ -59,6 +60,10 @@ const episodes: Record<keyof Policy, (box: Box) => Promise<unknown>> = {
 		box.agency.contact(ANNA).writes("Hello");
 		await send(box, { to: ANNA, body: "Two" });
 		return (await get(box, ANNA)).text;
+	},
+	async consentFlowCounts(box) {
+		await send(box, { to: ANNA, body: "One" });
+		return (await get(box, ANNA)).ok().conversation.summary;
 	},
 	async sendOverridesToggle(box) {
 		const anna = box.agency.contact(ANNA);

@@ -29,7 +29,7 @@ export function list(
 		const isBelow = !after || compareRanks(after, rankOf(thread)) < 0;
 		if (isBelow && matches(thread) && isSeen(thread, agency.id)) threads.push(thread);
 	}
-	const conversations = threads.slice(0, pageSize).map((thread) => summaryOf(agency, thread));
+	const conversations = threads.slice(0, pageSize).map((thread) => summaryOf(world, agency, thread));
 	// R48: null exactly when there are no more; R49: any row's cursor is the cursor of the page below it.
 	const nextCursor = threads.length > pageSize ? (conversations[pageSize - 1]?.cursor ?? null) : null;
 	return { conversations, nextCursor, pageSize };
@@ -73,7 +73,7 @@ export function lookup(
 		const thread = phone && agency.threads.get(phone);
 		// R63: the number as sent; R64: null, even if it is only hidden; R65: no cursor.
 		const shown = thread && isSeen(thread, agency.id);
-		results.push({ phoneNumber, conversation: shown ? { ...summaryOf(agency, thread), cursor: null } : null });
+		results.push({ phoneNumber, conversation: shown ? { ...summaryOf(world, agency, thread), cursor: null } : null });
 	}
 	return { results };
 }
@@ -86,13 +86,13 @@ export interface MessagesInput {
 }
 
 /** `conversations.get`: state, held text and newest messages. */
-export function get(agency: Agency, input: MessagesInput): Schemas["ConversationWithMessages"] | Refusal {
+export function get(world: World, agency: Agency, input: MessagesInput): Schemas["ConversationWithMessages"] | Refusal {
 	const thread = seen(agency, input.phone);
 	if (isRefusal(thread)) return thread;
 	const { enabled, reason, at } = thread.ai;
 	return {
 		conversation: {
-			summary: { ...summaryOf(agency, thread), cursor: null }, // R76
+			summary: { ...summaryOf(world, agency, thread), cursor: null }, // R76
 			queuedMessages: thread.held ? [queuedOf(thread.held)] : [], // R75
 			aiSettings: { enabled, disabledReason: reason, disabledAt: isoOrNull(at) }, // R169
 			windowReopenReadiness: readinessOf(agency),

@@ -62,7 +62,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
 		scope: "conversations:read",
 		needed: "messagePage",
 		ofAgency: ({ world, phone, query }, agency) =>
-			unlessRefused(messagesInput(world, agency, phone, query), (input) => get(agency, input)),
+			unlessRefused(messagesInput(world, agency, phone, query), (input) => get(world, agency, input)),
 	},
 	"conversations.listMessages": {
 		scope: "conversations:read",

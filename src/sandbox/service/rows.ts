@@ -2,6 +2,7 @@ import type { Schemas } from "../base/contract.ts";
 import { encodeCursor, listName } from "../world/cursor.ts";
 import { iso, isoOrNull } from "../world/instant.ts";
 import { countsAsFailed, messageSidOf } from "../world/message.ts";
+import type { Policy } from "../world/policy.ts";
 import { isInProgress, windowExpiresAt } from "../world/thread.ts";
 import {
 	type Agency,
@@ -12,6 +13,7 @@ import {
 	type StoredMessage,
 	type Thread,
 	viewOf,
+	type World,
 } from "../world/world.ts";
 
 /*
@@ -19,16 +21,18 @@ import {
  */
 
 /** A thread as a row of an agency's list, with its cursor (R59: all 17 fields). */
-export function summaryOf({ id, rows }: Agency, thread: Thread): Schemas["ConversationSummary"] {
-	const row = rows.get(thread) ?? buildSummary(id, thread);
+export function summaryOf({ policy }: World, { id, rows }: Agency, thread: Thread): Schemas["ConversationSummary"] {
+	const row = rows.get(thread) ?? buildSummary(policy, id, thread);
 	rows.set(thread, row);
 	return row;
 }
 
-function buildSummary(agencyId: string, thread: Thread): Schemas["ConversationSummary"] {
+function buildSummary(policy: Policy, agencyId: string, thread: Thread): Schemas["ConversationSummary"] {
 	const { messages } = thread;
 	const last = messages.at(-1);
 	const latestFlow = thread.flows.reduce((a, b) => (b.updated > a.updated ? b : a), thread.flows[0] ?? { updated: 0 });
+	const isConsentFlow = policy.consentFlowCounts && thread.held !== null; // R178
+	const latestStatus = "status" in latestFlow ? latestFlow.status : null;
 	const reason = viewOf(thread, agencyId)?.reason ?? "unknown";
 	return {
 		phoneNumber: thread.phone,
@@ -38,9 +42,9 @@ function buildSummary(agencyId: string, thread: Thread): Schemas["ConversationSu
 		lastMessageDirection: last ? directionOf(last) : null,
 		totalMessages: messages.length, // R157
 		failedMessages: messages.filter(countsAsFailed).length, // R158
-		activeFlows: thread.flows.filter((flow) => isInProgress(flow.status)).length, // R178
+		activeFlows: thread.flows.filter((flow) => isInProgress(flow.status)).length + (isConsentFlow ? 1 : 0),
 		completedFlows: thread.flows.filter((flow) => flow.status === "completed").length,
-		latestFlowStatus: "status" in latestFlow ? latestFlow.status : null,
+		latestFlowStatus: isConsentFlow ? "waiting" : latestStatus,
 		lastInboundAt: isoOrNull(messages.filter(({ outbound }) => !outbound).at(-1)?.at ?? null),
 		windowExpiresAt: isoOrNull(windowExpiresAt(thread)),
 		aiEnabled: thread.ai.enabled,

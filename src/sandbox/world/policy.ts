@@ -24,6 +24,9 @@ export interface Policy {
 	// R128
 	/** A send to an open window drops a text that is still held, or leaves it. @default "clear" */
 	readonly openSendWhileHeld: "clear" | "keep";
+	// R178
+	/** While a text is held, `activeFlows` counts the consent as a flow too. @default false */
+	readonly consentFlowCounts: boolean;
 	// R149
 	/** A send turns staff's `user_toggle` into `manual_send`. @default false */
 	readonly sendOverridesToggle: boolean;
@@ -54,6 +57,7 @@ const defaults: Policy = {
 	declineOpensWindow: true,
 	inboundFlushesQueue: false,
 	openSendWhileHeld: "clear",
+	consentFlowCounts: false,
 	sendOverridesToggle: false,
 	retryAfterDelivery: "replay",
 	retryAfterDrop: "resend",
@@ -73,6 +77,7 @@ const switchesRule = fields<Policy>({
 	declineOpensWindow: optional(flag),
 	inboundFlushesQueue: optional(flag),
 	openSendWhileHeld: optional(oneOf("clear", "keep")),
+	consentFlowCounts: optional(flag),
 	sendOverridesToggle: optional(flag),
 	retryAfterDelivery: optional(oneOf("replay", "resend")),
 	retryAfterDrop: optional(oneOf("resend", "replay")),
