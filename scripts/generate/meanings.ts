@@ -16,6 +16,7 @@ export const reasons: Record<OutboxReason, string> = {
 		"The contact wrote that the number is wrong. Notices and marketing wait until [a person has looked](opt-out.md#a-wrong-number).",
 	refusal:
 		"The contact refused something, perhaps the flat. Marketing waits until [they write again](opt-out.md#a-refusal-that-may-mean-the-flat).",
+	flow: "A text would end a flow, such as the booking of a visit: [it waits](purposes.md#a-flow-is-in-progress).",
 	declined:
 		"The contact tapped a button while the service held the text, and nobody wrote to them before the next read. A guess.",
 	answered_in_words:

@@ -9,7 +9,7 @@
  *   languages and no default), `language_unavailable` (the agency does not have the text's `consentLanguage`),
  *   `before_send` (your hook asked to wait), `hook_failed` (a hook threw, took too long, or returned nothing usable),
  *   `quiet_hours`, `wrong_number` (the contact wrote that the number is wrong), `refusal` (the contact refused something, and has
- *   not written since: marketing waits)
+ *   not written since: marketing waits), `flow` (a text would end a flow, such as the booking of a visit)
  * - `dropped`, a best guess: `displaced` (somebody else's text followed), `declined` (the contact tapped a button),
  *   `answered_in_words` (the contact wrote, and tapped nothing: someone should look), `no_answer`
  * - `cancelled`: `requested` (by `cancel`, `cancelAll`, `erase` or `onReply`), `before_send` (by your hook),
@@ -31,6 +31,7 @@ export type OutboxReason =
 	| "hook_failed"
 	| "wrong_number"
 	| "refusal"
+	| "flow"
 	| "displaced"
 	| "declined"
 	| "no_answer"
@@ -61,6 +62,7 @@ export type OutboxReason =
  *   not known whether the last request was taken), `failing` (a call failed)
  * - Another text to the contact, which `id` names: `behind`, `behind_held` and `own_held` (the service holds that one). `colleague_held`:
  *   the service holds one of somebody else
+ * - The AI: `flow` (a flow is in progress, such as the booking of a visit; marketing waits for the end of the AI's conversation too)
  * - The contact: `consent` (the service holds it until they consent), `refusal` (they refused something: marketing waits until they write)
  * - A person: `suspended`, `wrong_number`, `hook_failed`, `consent_unavailable`, `language_required`, `language_unavailable`, `no_worker`
  *   (no process calls `work` or `runOnce`)
@@ -96,6 +98,7 @@ export type WaitsForKind =
 	| "window_unclear"
 	| "quiet_while_closed"
 	| "window_closed"
+	| "flow"
 	| "before_send"
 	| "consent_unavailable"
 	| "language_unavailable"

@@ -103,6 +103,8 @@ export interface Progress {
 	mayBeDeclined?: true | undefined;
 	/** What the summary of the conversation showed when it was read last, and when; absent unless the text waits for the service's queue. */
 	watched?: Watched | undefined;
+	/** The flow that it has met first, such as the booking of a visit. Absent if it has met none. */
+	flow?: MetFlow | undefined;
 	/** The conversation when the service was last known to hold the text, or the one it waits behind. */
 	lastHeld?: LastHeld | undefined;
 	/** The newest message when the text was found to have got no answer, by the service's clock, in milliseconds. */
@@ -151,12 +153,22 @@ export interface LastHeld {
 	known: string[];
 }
 
+/** A flow that a text would end. */
+export interface MetFlow {
+	/** When the text met the first one, in milliseconds. Another one after it gives it no more time. */
+	since: number;
+	/** When the text stops waiting for it, in milliseconds. */
+	until: number;
+}
+
 /** What a later lookup is compared with. */
 export interface Watched {
 	/** Differs when something in the summary of the conversation has changed. */
 	sign: string;
 	/** When the conversation was read, in milliseconds. */
 	at: number;
+	/** It was read for a text that met a flow. */
+	isFlow?: true | undefined;
 }
 
 /** What was given to `enqueue` and no statement asks for. JSON. */

@@ -433,9 +433,61 @@ export const situations: Situation[] = [
 		title: "the contact has refused something",
 		arrange: async (world) => {
 			world.anna.writes("Not interested");
+			world.agency.staff.setAi({ contact: world.anna, on: false });
 			await text(world, { purpose: "marketing" });
 		},
 		next: ({ anna }) => anna.writes("Is the garden big?"),
+	},
+	{
+		title: "a flow is in progress, and ends after three minutes",
+		arrange: async (world) => {
+			const flow = world.agency.startFlow(world.anna);
+			await text(world);
+			await minutes(world, 3);
+			flow.complete();
+		},
+		kind: "flow",
+		says: /Waits for the end of a flow, .* until 2026-01-05 09:10 UTC at the latest/,
+	},
+	{
+		title: "a flow hangs, and the command line is asked too",
+		arrange: async (world) => {
+			world.agency.startFlow(world.anna);
+			await text(world);
+			for (let minute = 0; minute < 5; minute++) {
+				world.sandbox.clock.advance({ minutes: 1 });
+				await world.outbox.runOnce();
+			}
+		},
+		kind: "flow",
+	},
+	{
+		title: "it is marketing, and the AI has just replied",
+		arrange: async (world) => {
+			world.agency.ai.replies({ contact: world.anna, text: "It is still free" });
+			await text(world, { purpose: "marketing" });
+		},
+		kind: "flow",
+		says: /silent for an hour/,
+	},
+	{
+		title: "it is marketing, the AI is off, and a flow hangs",
+		arrange: async (world) => {
+			world.agency.staff.setAi({ contact: world.anna, on: false });
+			world.agency.startFlow(world.anna);
+			await text(world, { purpose: "marketing" });
+		},
+		kind: "flow",
+	},
+	{
+		title: "it is marketing, the AI has just replied, and the window closes before an hour has passed",
+		arrange: async (world) => {
+			world.sandbox.clock.advance({ hours: 23, minutes: 30 });
+			world.agency.ai.replies({ contact: world.anna, text: "Are you still there?" });
+			await text(world, { purpose: "marketing" });
+		},
+		kind: "flow",
+		becomes: ["expired"],
 	},
 	{
 		title: "it came back with a backup, and was not sent",

@@ -60,6 +60,7 @@ describe("marketing", () => {
 		const world = createWorld(defaults);
 		const { agency, anna, client, outbox, pauses, sandbox } = world;
 		agency.consent.set(settings);
+		agency.staff.setAi({ contact: anna, on: false });
 		await add(world, "open", { purpose, consentLanguage: "de" });
 		await world.pass({ minutes: 1 });
 		expect([await stateOf(world, "open"), world.texts()]).toEqual([["sent", null], ["open"]]);
@@ -179,6 +180,7 @@ describe("marketing", () => {
 		const world = createWorld({ ...defaults, now: undefined });
 		const slow = () => vi.useFakeTimers({ toFake: ["Date"], now: world.sandbox.clock.now().getTime() - 180_000 });
 		const outbox = dated(world, () => undefined, { now: undefined });
+		world.agency.staff.setAi({ contact: world.anna, on: false });
 		slow();
 		await add(world, "offer", { purpose });
 		await outbox.runOnce();

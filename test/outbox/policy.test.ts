@@ -225,6 +225,7 @@ describe("where an opt-out is met", () => {
 		const world = createWorld(defaults);
 		const other = world.sandbox.link({ name: "Other" });
 		other.contact(world.anna).writes("Hello");
+		other.staff.setAi({ contact: world.anna, on: false });
 		const buttons = [{ code: "stop", text: "Stop promotions" }];
 		world.agency.ai.replies({ contact: world.anna, text: "An offer", interactiveContent: { quickReplies: buttons } });
 		world.anna.taps("stop");
@@ -399,6 +400,7 @@ describe("whenClosed", () => {
 		await world.pass({ minutes: 1 });
 		expect([await stateOf(world, "skipped"), world.sends()]).toEqual([["expired", "window_closed"], []]);
 		world.anna.writes("Hello");
+		world.agency.staff.setAi({ contact: world.anna, on: false });
 		await add(world, "sent", { whenClosed: "skip", purpose });
 		await world.pass({ minutes: 1 });
 		expect(world.texts()).toEqual(["sent"]);

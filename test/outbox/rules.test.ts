@@ -617,6 +617,148 @@ describe("a text waits for what has to be asked", () => {
 		expect([await stateOf(world, "notice"), world.sends()]).toEqual([["expired", "window_closed"], []]);
 	});
 
+	/** Anna is about to book a visit. */
+	const booking = ({ agency, anna }: World) => {
+		anna.writes("I want to visit the flat");
+		return agency.startFlow(anna);
+	};
+	const offAi = ({ agency, anna }: World) => agency.staff.setAi({ contact: anna, on: false });
+
+	test("flow: #54 a notice waits until the booking of a visit is complete, and a reply goes", async () => {
+		const world = createWorld(defaults);
+		const flow = booking(world);
+		await add(world, "notice");
+		await add(world, "second");
+		await world.pass({ minutes: 4 });
+		expect([await stateOf(world, "notice"), bodies(world)]).toEqual([["waiting", "flow"], []]);
+		expect([await kindOf(world, "notice"), flow.status]).toEqual(["flow", "active"]);
+		world.anna.writes("Monday at two");
+		flow.complete();
+		await world.pass({ minutes: 1 });
+		expect([bodies(world), flow.status]).toEqual([["notice", "second"], "completed"]);
+		booking(world);
+		await add(world, "answer", { purpose: "reply" });
+		await world.pass({ ms: 1 });
+		expect(bodies(world)).toEqual(["notice", "second", "answer"]);
+	});
+
+	test("flow: a notice waits for ten minutes after it met the first flow, also in a new process, and a second flow gives it no more", async () => {
+		const world = createWorld(defaults);
+		const first = booking(world);
+		await add(world, "notice");
+		await world.pass({ minutes: 5 });
+		first.complete();
+		booking(world);
+		const { outbox } = { outbox: world.restart() };
+		for (let minute = 5; minute < 10; minute++) {
+			await outbox.runOnce();
+			expect(bodies(world)).toEqual([]);
+			world.sandbox.clock.advance({ minutes: 1 });
+		}
+		await outbox.runOnce();
+		expect(bodies(world)).toEqual(["notice"]);
+		// Nothing is asked in a wait but by lookups, and not more than once a minute.
+		expect(reads(world).length).toBeLessThanOrEqual(4);
+		expect(world.sandbox.requests().length).toBeLessThanOrEqual(20);
+	});
+
+	test("flow: one that hangs keeps nothing back once the conversation was silent for half an hour", async () => {
+		const world = createWorld(defaults);
+		const flow = booking(world);
+		offAi(world);
+		world.sandbox.clock.advance({ minutes: 29 });
+		await add(world, "offer", { purpose: "marketing" });
+		await world.outbox.runOnce();
+		expect([bodies(world), flow.status]).toEqual([[], "active"]);
+		await world.pass({ minutes: 2 });
+		expect(bodies(world)).toEqual(["offer"]);
+		booking(world);
+		world.sandbox.clock.advance({ hours: 3 });
+		await add(world, "notice");
+		await world.outbox.runOnce();
+		expect(bodies(world)).toEqual(["offer", "notice"]);
+	});
+
+	test.each([
+		[
+			"fifteen minutes before its last moment",
+			"05T09:20:00",
+			{ notAfter: new Date("2026-01-05T09:20:00Z") },
+			"09:05:00",
+		],
+		["before the quiet hours", "05T19:55:00", {}, "19:59:00"],
+		["before the window closes", "06T08:55:00", {}, "08:59:00"],
+	])("flow: a notice goes %s, although a flow is in progress", async (what, at, rest, latest) => {
+		const world = createWorld(night);
+		if (what === "before the quiet hours") {
+			goTo(world, at);
+			booking(world);
+		} else if (what === "before the window closes") {
+			goTo(world, at);
+			world.agency.ai.replies({ contact: world.anna, text: "When does it suit you?" });
+			world.agency.startFlow(world.anna);
+		} else booking(world);
+		await add(world, "notice", rest);
+		await world.outbox.runOnce();
+		expect(bodies(world)).toEqual([]);
+		await world.pass({ minutes: 10 });
+		expect([world.texts().filter((text) => text === "notice"), world.templates()]).toEqual([["notice"], 0]);
+		const sentAt = (await world.outbox.status("notice"))?.sentAt?.toISOString().slice(11, 19) ?? "";
+		expect(sentAt <= latest).toBe(true);
+		expect(sentAt >= latest.slice(0, 3)).toBe(true);
+	});
+
+	test("flow: a notice that takes the place of another one goes at once, also before one that waits", async () => {
+		const world = createWorld(defaults);
+		await add(world, "at two", { notBefore: inHours(world, 5) });
+		const flow = booking(world);
+		await add(world, "notice");
+		await world.pass({ minutes: 2 });
+		await add(world, "at three", { supersedes: "at two" });
+		await world.pass({ ms: 1 });
+		expect([bodies(world)[0], flow.status]).toEqual(["at three", "cancelled"]);
+	});
+
+	test("flow: marketing waits until the AI and the contact were silent for an hour, and keeps no notice back", async () => {
+		const world = createWorld(defaults);
+		await add(world, "offer", { purpose: "marketing" });
+		await world.pass({ minutes: 50 });
+		world.anna.writes("And the garden?");
+		await world.pass({ minutes: 59 });
+		expect([await stateOf(world, "offer"), bodies(world)]).toEqual([["waiting", "flow"], []]);
+		expect(reads(world).length).toBeLessThanOrEqual(2);
+		await world.pass({ minutes: 2 });
+		expect(bodies(world)).toEqual(["offer"]);
+		world.sandbox.clock.advance({ hours: 25 });
+		world.anna.writes("Hello");
+		await add(world, "second offer", { purpose: "marketing" });
+		await world.pass({ minutes: 1 });
+		await add(world, "notice");
+		await world.pass({ ms: 1 });
+		expect(bodies(world)).toEqual(["offer", "notice", "second offer"]);
+	});
+
+	test("flow: marketing ends when the window closes, although an hour has not passed", async () => {
+		const world = createWorld(defaults);
+		goTo(world, "06T08:40:00");
+		world.agency.ai.replies({ contact: world.anna, text: "Are you still there?" });
+		await add(world, "offer", { purpose: "marketing" });
+		await world.pass({ minutes: 10 });
+		expect(await kindOf(world, "offer")).toBe("flow");
+		await world.pass({ minutes: 6 });
+		expect([await stateOf(world, "offer"), bodies(world)]).toEqual([["expired", "window_closed"], []]);
+	});
+
+	test("flow: the consent of a text that the service holds is none", async () => {
+		const world = createClosed({ policy: { consentFlowCounts: true } });
+		await add(world, "held");
+		await world.pass({ minutes: 1 });
+		world.anna.writes("Hello");
+		await add(world, "notice", { onHeld: "send_if_open" });
+		await world.pass({ minutes: 1 });
+		expect(bodies(world)).toContain("notice");
+	});
+
 	test("before_send: the check of the application cancels a text, or puts it off until a time", async () => {
 		const world: World = createWorld({
 			...defaults,

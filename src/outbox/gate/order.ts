@@ -5,7 +5,7 @@ import { isSurelyOpen } from "../baseline.ts";
 import { latestByOwn, unmeasured } from "../clocks.ts";
 import { isRestored, lastTapAt } from "../decide.ts";
 import type { Match } from "../match.ts";
-import { type OnHeld, policies } from "../policy/purpose.ts";
+import { byUrgency, type OnHeld, policies } from "../policy/purpose.ts";
 import { isInDoubt } from "../requests.ts";
 import type { OutboxText } from "../text.ts";
 import type { Passing, Situation } from "./situation.ts";
@@ -29,8 +29,17 @@ export function inFront(s: Situation): OutboxText | undefined {
 	});
 }
 
+/** What is more urgent, or takes the place of another text, does not wait for one that waits for the end of a flow. */
+function goesBeforeFlow({ text, now }: Situation, other: OutboxText): boolean {
+	if (other.progress.wait?.because !== "flow" || (other.nextAt ?? 0) <= now) return false;
+	return (
+		policies[text.purpose].inFlow !== "wait" && (text.given.supersedes !== undefined || byUrgency(text, other) < 0)
+	);
+}
+
 /** Whether a reply goes before a text that was put off. One that came after a decline does not wait until that is certain. */
 function goesBefore(s: Situation, other: OutboxText): boolean {
+	if (goesBeforeFlow(s, other)) return true;
 	if (!isReply(s.text) || s.text.progress.attempts > 0 || (other.nextAt ?? 0) <= s.now) return false;
 	const { declinedAt } = other.progress;
 	return declinedAt === undefined ? !isReply(other) : s.text.createdAt > latestByOwn(declinedAt, unmeasured);

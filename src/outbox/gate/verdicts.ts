@@ -1,14 +1,17 @@
 /*
  * What the rules of the gate say of a text.
  */
+import { surelyOpenMs } from "../baseline.ts";
 import { backoffLimitMs, decide, longestWaitMs, unsent } from "../decide.ts";
+import { flowLookMs, flowUntil, mostFlowMs, talkUntil } from "../flow.ts";
 import type { OutboxReason } from "../names.ts";
 import type { OptOut } from "../policy/contact-view.ts";
+import { quietFrom } from "../policy/quiet-hours.ts";
 import { isInDoubt, lastMoment } from "../requests.ts";
 import { type Change, errorOf } from "../text.ts";
 import type { Verdict } from "./gate.ts";
-import { isWaiting, wasTried } from "./questions.ts";
-import { matchIn, quietEnd, type Situation, wasRead } from "./situation.ts";
+import { isWaiting, purpose, wasTried } from "./questions.ts";
+import { matchIn, quietEnd, readingIn, type Situation, wasRead } from "./situation.ts";
 
 export function become(change: Change): Verdict {
 	return { do: "become", change };
@@ -83,4 +86,45 @@ export function sleep(s: Situation): Verdict | undefined {
 	if (isWaiting(s) && !wasTried(s) && lastMoment(s.text, s.options) < until) return end(s, "expired", "quiet_hours");
 	const lookAt = isInDoubt(s.text) ? Math.min(until, s.now + longestWaitMs) : until;
 	return notNow(s, wait(lookAt, { reason: "quiet_hours" }));
+}
+
+/** A notice goes while there is so much time left before it would be too late for it. */
+const leastLeftMs = 15 * 60_000;
+/** It needs some time to go before the quiet hours begin, or the window closes. */
+const marginMs = 60_000;
+
+/** A notice waits for a flow for a while, and goes before it would go too late. One that takes the place of another text goes at once. */
+export function waitForFlow(s: Situation): Verdict | undefined {
+	const { text, now, options } = s;
+	if (text.given.supersedes !== undefined || flowUntil(readingIn(s), now) === undefined) return undefined;
+	const since = text.progress.flow?.since ?? now;
+	const until = Math.min(
+		since + mostFlowMs,
+		lastMoment(text, options) - leastLeftMs,
+		obstacleAt(s, mostFlowMs) - marginMs,
+	);
+	if (until <= now) return undefined;
+	// The flow may end before.
+	return wait(Math.min(now + flowLookMs, until), { reason: "flow", progress: { flow: { since, until } } });
+}
+
+/** Marketing waits until the contact has finished with the flow and with the AI. */
+export function waitForTalk(s: Situation): Verdict | undefined {
+	const { text, now, options } = s;
+	const reading = readingIn(s);
+	const silentAt = talkUntil(reading, now);
+	if (silentAt === undefined) return undefined;
+	// Without the AI it is only the flow that has to end, which it may do before.
+	const lookAt = reading?.conversation.summary.aiEnabled ? silentAt : Math.min(silentAt, now + longestWaitMs);
+	// By then it may have ended, or waits for something else.
+	return wait(Math.min(lookAt, obstacleAt(s, lookAt - now), lastMoment(text, options) + 1), { reason: "flow" });
+}
+
+/** When the quiet hours begin or the window closes, if that comes soon. */
+function obstacleAt(s: Situation, withinMs: number): number {
+	const { now, known } = s;
+	const reading = readingIn(s);
+	const openMs = reading ? surelyOpenMs(reading, now) - purpose(s).leastOpenMs : 0;
+	const closesAt = openMs > 0 ? now + openMs : Number.POSITIVE_INFINITY;
+	return Math.min(closesAt, quietFrom(now, withinMs + marginMs, known.hours ?? null) ?? Number.POSITIVE_INFINITY);
 }

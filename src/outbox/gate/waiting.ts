@@ -41,7 +41,18 @@ import {
 	wrongNumber,
 } from "./shared.ts";
 import { matchIn, quietEnd, type Situation, wasRead } from "./situation.ts";
-import { as, become, end, endOptedOut, stay, tryAgain, wait, waitForHook } from "./verdicts.ts";
+import {
+	as,
+	become,
+	end,
+	endOptedOut,
+	stay,
+	tryAgain,
+	wait,
+	waitForFlow,
+	waitForHook,
+	waitForTalk,
+} from "./verdicts.ts";
 
 /** They end a text by what is stored, also while it is not its turn. */
 export const ends: readonly ToldRule[] = [
@@ -242,6 +253,13 @@ const asks: readonly ToldRule[] = [
 	windowUnclear,
 	quietWhileClosed,
 	windowClosed,
+	{
+		name: "flow",
+		when: "A flow is in progress, such as the booking of a visit, which a text would end. A notice waits for ten minutes at most. Marketing waits for its end, and while the AI is on until nobody has written for an hour",
+		says: saysFlow,
+		concerns: (s) => purpose(s).inFlow !== "send" && wasRead(s),
+		judge: (s) => (purpose(s).inFlow === "wait" ? waitForTalk(s) : waitForFlow(s)),
+	},
 	beforeSend,
 	consentUnavailable,
 	languageUnavailable,
@@ -260,6 +278,14 @@ export const onCancel = some("restored", "requested");
 export const onMove = some("restored", "superseded");
 export const onOptOut = some("restored", "opted_out");
 export const onHeldRead = some("own_held");
+
+function saysFlow(s: Situation): string {
+	const flow = "a flow, such as the booking of a visit, which a text would end";
+	if (purpose(s).inFlow === "wait")
+		return `Waits for the end of ${flow}, or until the AI and the contact are silent for an hour.`;
+	const until = s.text.progress.flow?.until;
+	return `Waits for the end of ${flow}${until === undefined ? "" : `, until ${shown(until)} at the latest`}.`;
+}
 
 function saysBehindHeld(s: Situation): string {
 	return `Waits for another text to the contact (${heldAhead(s)?.id}), which the service holds until they consent. It may go before that one ends: see its onHeld.`;

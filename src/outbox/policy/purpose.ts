@@ -35,6 +35,8 @@ export interface Policy {
 	leastOpenMs: number;
 	/** What a No to it stops, if the service holds it: what waits for the contact, or marketing alone. */
 	declineStops: "all" | "marketing";
+	/** What it does during a flow, such as the booking of a visit, which it would end. Only what waits for its end lets the AI finish too. */
+	inFlow: "send" | "wait_briefly" | "wait";
 	/** What it does while the service holds another text of this outbox. A text of somebody else is waited for. */
 	onOwnHeld: OnHeld;
 }
@@ -51,6 +53,7 @@ export const policies: Record<Purpose, Policy> = {
 		whenClosed: "ask",
 		leastOpenMs: 0,
 		declineStops: "all",
+		inFlow: "send",
 		onOwnHeld: "send_if_open",
 	},
 	notice: {
@@ -63,6 +66,7 @@ export const policies: Record<Purpose, Policy> = {
 		whenClosed: "ask",
 		leastOpenMs: 0,
 		declineStops: "all",
+		inFlow: "wait_briefly",
 		onOwnHeld: "wait",
 	},
 	marketing: {
@@ -75,6 +79,7 @@ export const policies: Record<Purpose, Policy> = {
 		whenClosed: "skip",
 		leastOpenMs: 5 * 60_000,
 		declineStops: "marketing",
+		inFlow: "wait",
 		onOwnHeld: "wait",
 	},
 };

@@ -41,6 +41,14 @@ export function quietUntil(at: number, hours: ZonedHours | null): number | undef
 	return first;
 }
 
+/** When the quiet hours begin, to the minute, if that is within so long. Undefined if it is not, or if there are none. */
+export function quietFrom(at: number, withinMs: number, hours: ZonedHours | null): number | undefined {
+	if (!hours) return undefined;
+	for (let minute = Math.ceil(at / minuteMs) * minuteMs; minute <= at + withinMs; minute += minuteMs)
+		if (isQuiet(minute, hours)) return minute;
+	return undefined;
+}
+
 function isQuiet(at: number, { from, to, timeZone }: ZonedHours): boolean {
 	const now = wallMinutes(at, timeZone);
 	return from < to ? now >= from && now < to : now >= from || now < to;

@@ -3,8 +3,10 @@
  */
 import { type Client, type ConversationSummary, isWindowOpen } from "messaging-conversations";
 import { consentMs, readAgain } from "../decide.ts";
+import { flowLookMs, flowUntil } from "../flow.ts";
 import type { Match } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
+import { policies } from "../policy/purpose.ts";
 import { lastRequestAt } from "../requests.ts";
 import type { OutboxStore } from "../store.ts";
 import type { Change, OutboxText, Recipient } from "../text.ts";
@@ -47,30 +49,44 @@ export async function ifUnchanged(
 		const isStillClosed = summary === null || (summary && !isWindowOpen(summary, now));
 		return isStillClosed ? { nextAt: await pauses.holdConsent(text.agencyId), reason: text.reason } : undefined;
 	}
-	if (!watched || text.state === "sending" || now < watched.at || now - watched.at > longestUnreadMs) return undefined;
+	const isFlow = text.progress.wait?.because === "flow";
+	if (
+		!watched ||
+		Boolean(watched.isFlow) !== isFlow ||
+		text.state === "sending" ||
+		now < watched.at ||
+		now - watched.at > longestUnreadMs
+	)
+		return undefined;
 	// Then the consent runs out.
 	if (text.state === "held" && now - (lastRequestAt(text) ?? 0) > consentMs) return undefined;
 	const summary = await summaries.of(text, signal);
 	if (!summary || signOf(summary) !== watched.sign) return undefined;
-	return readAgain(text, options, now);
+	if (!isFlow) return readAgain(text, options, now);
+	const { until = now } = text.progress.flow ?? {};
+	return now < until ? { nextAt: Math.min(now + flowLookMs, until), reason: "flow" } : undefined;
 }
 
-/** What a lookup will be compared with: of a text that is held, or waits behind another that is, while the window is closed. */
+/** What a lookup will be compared with: of a text that is held, or waits behind another that is, while the window is closed, or for a flow. */
 export function watchedFrom(
-	{ state, progress }: OutboxText,
+	{ state, purpose, progress }: OutboxText,
 	match: Match | null,
 	now: number,
 ): OutboxText["progress"]["watched"] {
 	if (!match) return undefined;
 	const { summary, queuedMessages } = match.reading.conversation;
+	const isFlow =
+		state === "waiting" && policies[purpose].inFlow === "wait_briefly" && flowUntil(match.reading, now) !== undefined;
+	if (isFlow) return { sign: signOf(summary), at: now, isFlow };
 	const isBehind = state === "waiting" && progress.attempts === 0 && queuedMessages.length > 0;
 	const waits = (isBehind || (state === "held" && match.kind === "held")) && !isWindowOpen(summary, now);
 	return waits ? { sign: signOf(summary), at: now } : undefined;
 }
 
-/** Differs when a message came, failed or went out, or when a text came into the service's queue or left it. */
-function signOf({ lastMessageAt, lastInboundAt, totalMessages, failedMessages, queuedMessages }: ConversationSummary) {
-	return JSON.stringify([lastMessageAt, lastInboundAt, totalMessages, failedMessages, queuedMessages]);
+/** Differs when a message came, failed or went out, when a text came into the service's queue or left it, or when a flow began or ended. */
+function signOf(summary: ConversationSummary): string {
+	const { lastMessageAt, lastInboundAt, totalMessages, failedMessages, queuedMessages, activeFlows } = summary;
+	return JSON.stringify([lastMessageAt, lastInboundAt, totalMessages, failedMessages, queuedMessages, activeFlows]);
 }
 
 export function createSummaries(client: Client, store: Pick<OutboxStore, "watched">, now: () => number): Summaries {
