@@ -148,7 +148,7 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`again if the reading is more than ${from("shared/freshness.ts", "freshMs") / s} seconds old`,
 		`Sends on a read that took up to ${from("outbox/work/read.ts", "readingMs") / s} seconds.`,
 	],
-	["outbox-recipes", `takes more than ${from("outbox/work/hooks.ts", "hookMs") / s} seconds, nothing is sent`],
+	["outbox-options", `takes more than ${from("outbox/work/hooks.ts", "hookMs") / s} seconds, nothing is sent`],
 	["durable-sends", `doesn't request it after ${from("outbox/options.ts", "maxAgeMs") / hour} hours`],
 	["mirroring", `from \`minMs\` (${minMs / s} s) to \`maxMs\` (${maxMs / minute} min)`],
 	[

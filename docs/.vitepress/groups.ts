@@ -12,7 +12,6 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		"durable-sends",
 		"purposes",
 		"visits-and-campaigns",
-		"outbox-recipes",
 		"opt-out",
 		"outbox-workers",
 		"outbox-databases",

@@ -9,7 +9,7 @@ export const reasons: Record<OutboxReason, string> = {
 	consent_unavailable: "The agency can't ask for consent, for example because its template isn't approved.",
 	language_required: "The agency has several languages and no default one, and the text has no `consentLanguage`.",
 	language_unavailable: "The agency doesn't have the language of the text.",
-	before_send: "Your hook asked to wait, or cancelled the text.",
+	before_send: "Your hook asked to wait, or cancelled the text. `hookReason` says why.",
 	hook_failed:
 		"`beforeSend`, `onReply`, `optOut` or the function `timeZone` threw, took more than 5 seconds, or returned nothing usable.",
 	wrong_number:
@@ -24,7 +24,7 @@ export const reasons: Record<OutboxReason, string> = {
 	no_answer: "The contact sent nothing. A guess.",
 	displaced:
 		"A text of somebody else followed, and the contact had written nothing. A guess. If they tapped a button first, they may have declined: `description` says so.",
-	requested: 'You called `cancel`, `cancelAll` or `erase`, or `onReply` returned `"cancel"`.',
+	requested: "You called `cancel`, `cancelAll` or `erase`, or `onReply` cancelled it.",
 	opted_out:
 		"The contact asked for no more texts: by a message, which `optOutSid` names if it's among the newest 50, or by `outbox.optOut`.",
 	resolved: "It was `unknown`, and a person has called `resolve`. A `sent` text may have this reason too.",

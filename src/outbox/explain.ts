@@ -2,11 +2,11 @@
  * The life of a text, in sentences.
  */
 import type { JournalEntry } from "./journal.ts";
-import { shown } from "./sentences.ts";
+import { saidByHook, shown } from "./sentences.ts";
 import type { OutboxStatus } from "./status.ts";
 import type { OutboxText } from "./text.ts";
 
-/** What happened to a text. It holds no number and no text of it. */
+/** What happened to a text. It holds no number and no text of it, but the reasons that your hooks gave. */
 export interface Explanation {
 	/** What is known of the text now. */
 	status: OutboxStatus;
@@ -73,6 +73,7 @@ function stepFrom(entry: JournalEntry): ExplainedStep {
 		isUndone,
 		error,
 		isCancelled,
+		hookReason,
 		nextAt,
 		by,
 		times,
@@ -86,6 +87,7 @@ function stepFrom(entry: JournalEntry): ExplainedStep {
 		isUndone ? "The request was not made: too much time had passed since the read, or the worker stopped." : "",
 		error ? `A call failed with ${error}.` : "",
 		isCancelled ? "The outbox will not send it." : "",
+		hookReason ? `A check of the application said${saidByHook({ progress: { hookReason } })}` : "",
 		request ? "" : `${states[state] ?? state}${reason ? `, because of ${reason}` : ""}${by ? `, as ${by} said` : ""}.`,
 		nextAt !== undefined && !request
 			? `Next check at ${new Date(nextAt).toISOString().slice(0, 19).replace("T", " ")} UTC.`

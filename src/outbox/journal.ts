@@ -1,5 +1,6 @@
 /*
- * What happened to a text, step by step. It is part of the row, so that it costs no statement, and holds no number and no text.
+ * What happened to a text, step by step. It is part of the row, so that it costs no statement, and holds no number and no text, but the
+ * reasons that hooks gave.
  */
 
 /** What a read of the conversation showed of a text. */
@@ -17,6 +18,8 @@ export interface JournalEntry {
 	state?: string | undefined;
 	/** Why. */
 	reason?: string | undefined;
+	/** The reason that a hook gave. */
+	hookReason?: string | undefined;
 	/** The number of the request that began. */
 	request?: number | undefined;
 	/** The request that had begun was not made after all. */
@@ -46,6 +49,7 @@ interface Row {
 		attempts: number;
 		error: { tag: string } | null;
 		cancelRequested?: boolean | undefined;
+		hookReason?: string | undefined;
 		journal?: JournalEntry[] | undefined;
 	};
 }
@@ -75,6 +79,7 @@ export function withStep(before: Row, after: Row, at: number, by?: string): Jour
 		at,
 		state: after.state,
 		...(after.reason !== null && { reason: after.reason }),
+		...(progress.hookReason !== undefined && { hookReason: progress.hookReason }),
 		...(attempts > before.progress.attempts && { request: attempts }),
 		...(attempts < before.progress.attempts && { isUndone: true as const }),
 		...(hasFailed && { error: error.tag }),
@@ -94,8 +99,8 @@ const isComplete = ({ state }: JournalEntry): boolean => state !== undefined;
 
 /** Whether a step is the one before it once more, such as another read that showed nothing new. */
 function isSame(one: JournalEntry, other: JournalEntry): boolean {
-	const sign = ({ read, isOpen, state, reason, request, isUndone, error, isCancelled, by }: JournalEntry) =>
-		JSON.stringify([read, isOpen, state, reason, request, isUndone, error, isCancelled, by]);
+	const sign = ({ read, isOpen, state, reason, hookReason, request, isUndone, error, isCancelled, by }: JournalEntry) =>
+		JSON.stringify([read, isOpen, state, reason, hookReason, request, isUndone, error, isCancelled, by]);
 	return sign(one) === sign(other);
 }
 

@@ -48,7 +48,8 @@ export interface OutboxOptions {
 	engine?: OutboxEngine | undefined;
 	/**
 	 * Your own rule; `quietHours` and `optOut` are the ready ones. Runs before every request, except when the outbox repeats a request at once with the same id. Gets the conversation that
-	 * was just read, and returns `"send"`, `"cancel"`, `{ waitUntil: Date }` or `{ consentLanguage: "fr" }`. It may run
+	 * was just read, and returns `"send"`, `{ cancel: "The flat is sold" }`, `{ waitUntil: Date, because: "The office is closed" }` or
+	 * `{ consentLanguage: "fr" }`. The reasons are for the people who ask about a text: see {@link BeforeSendVerdict}. It may run
 	 * repeatedly and on several workers, so it must not change anything. If it throws or takes more than 5 seconds, nothing is
 	 * sent: the contact's queue waits, and `onPaused` is called.
 	 */
@@ -56,7 +57,7 @@ export interface OutboxOptions {
 	/**
 	 * What happens to a held text when the contact answers in words, which opens the window. `"wait"` leaves it to the
 	 * contact's consent. `"send"` sends it again with its own `operationId`, which should deliver it. A function gets the
-	 * contact's messages and returns `"send"`, `"wait"` or `"cancel"`. Be careful with `"send"`: "STOP" is an answer too. And
+	 * contact's messages and returns `"send"`, `"wait"` or `{ cancel: "A reason" }`. Be careful with `"send"`: "STOP" is an answer too. And
 	 * if the service keeps a held text although the same one went out, a later consent delivers it a second time. `onHeld` is about
 	 * the texts that wait behind a held one.
 	 * @default "wait"

@@ -10,7 +10,14 @@ export function shown(ms: number): string {
 
 export function suspendedIn({ agencyId, reason, by, since }: StoredSuspension): string {
 	const what = agencyId === "" ? "All sends were suspended" : "Sends of the agency were suspended";
-	return `${what}${by === null ? "" : ` by ${by}`} on ${shown(since)}: ${reason.replace(/[.!?]?$/, (end) => end || ".")}`;
+	return `${what}${by === null ? "" : ` by ${by}`} on ${shown(since)}: ${ended(reason)}`;
+}
+
+const ended = (reason: string): string => reason.replace(/[.!?]?$/, (end) => end || ".");
+
+/** The reason that a hook gave, as the end of a sentence that tells what it decided. */
+export function saidByHook({ progress: { hookReason } }: { progress: { hookReason?: string | undefined } }): string {
+	return hookReason === undefined ? "." : `: ${ended(hookReason)}`;
 }
 
 /** Why texts are paused. */

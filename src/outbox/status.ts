@@ -1,5 +1,6 @@
 import type { OutboxReason } from "./names.ts";
 import type { Purpose } from "./policy/purpose.ts";
+import { saidByHook } from "./sentences.ts";
 import type { OutboxStore } from "./store.ts";
 import { type OutboxState, type OutboxText, operationIdOf, type TextError } from "./text.ts";
 import { heldSentence, lostSentence, storedSentence, type Told, type WaitsFor } from "./waits-for.ts";
@@ -60,6 +61,8 @@ export interface OutboxStatus {
 	attempts: number;
 	/** The last error, which may have passed. It holds no number and no text. */
 	error: TextError | null;
+	/** The reason that `beforeSend` or `onReply` gave why the text waits or is not sent; null if they gave none, and once `erase` has erased it. */
+	hookReason: string | null;
 }
 
 /**
@@ -121,6 +124,7 @@ export async function statusOf(
 		queueId,
 		attempts,
 		error,
+		hookReason: progress.hookReason ?? null,
 	};
 }
 
@@ -144,7 +148,9 @@ function descriptionOf(text: OutboxText, waitsFor: WaitsFor | null, consentFaile
 	if (state === "waiting")
 		return storedSentence(text) ?? (attempts + failures > 0 ? "Waits for the next attempt." : descriptions.waiting);
 	if (reason === "before_send" && state === "cancelled")
-		return "Not sent: a check of the application cancelled it. Look there for the reason.";
+		return `Not sent: a check of the application cancelled it${saidByHook(text)}`;
+	if (reason === "requested" && progress.hookReason !== undefined)
+		return `Not sent: it was cancelled, as a check of the application said${saidByHook(text)}`;
 	if (reason === "resolved")
 		return state === "cancelled"
 			? "Not sent: somebody has looked at the conversation. Enqueue it with a new id if it should still go out."

@@ -121,6 +121,8 @@ export interface Progress {
 	consentFailed?: boolean | undefined;
 	/** The last error, which may have passed. */
 	error: TextError | null;
+	/** The reason that a hook gave for its last answer, by which the text waits, or is not sent. Words of the caller. */
+	hookReason?: string | undefined;
 	/** The rule that has put it off until `nextAt`. Absent if it was not put off by one. */
 	wait?: Wait | undefined;
 	/** What happened to the text, the oldest step first. Absent until something did, and in a text that was erased. */
@@ -344,6 +346,10 @@ export function changed(text: OutboxText, change: Change, now: number, by?: stri
 	// A wait goes with its time.
 	const hasNewTime = isNew || change.nextAt !== undefined;
 	const isNews = state === "held" ? isNew || isCancelRequested : isWrongNumber || (isNew && !isUnfinished(state));
+	// It is of the wait, or of the end. What was cancelled too late goes on to be followed.
+	const wasCancelled = text.progress.cancelRequested === true && (state === "held" || state === "cancelled");
+	const keepsReason = !isCancelRequested && (!hasNewTime || wasCancelled);
+	const hookReason = change.progress?.hookReason ?? (keepsReason ? text.progress.hookReason : undefined);
 	const next: OutboxText = {
 		...text,
 		...change,
@@ -353,7 +359,7 @@ export function changed(text: OutboxText, change: Change, now: number, by?: stri
 		sentAt: sent.includes(state) ? (text.sentAt ?? change.sentAt ?? now) : text.sentAt,
 		endedAt: isUnfinished(state) ? null : (text.endedAt ?? now),
 		unacknowledged: isNews ? text.version + 1 : text.unacknowledged,
-		progress: { ...text.progress, wait: hasNewTime ? undefined : text.progress.wait, ...change.progress },
+		progress: { ...text.progress, wait: hasNewTime ? undefined : text.progress.wait, ...change.progress, hookReason },
 	};
 	return { ...next, progress: { ...next.progress, journal: withStep(text, next, now, by) } };
 }

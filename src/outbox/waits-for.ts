@@ -12,7 +12,7 @@ import type { BesideName, WaitsForKind } from "./names.ts";
 import type { ContactView } from "./policy/contact-view.ts";
 import type { ZonedHours } from "./policy/quiet-hours.ts";
 import { isGivenUp, mayRepeatAtOnce, waitsForRequestUntil } from "./requests.ts";
-import { pausedIn, shown, suspendedIn } from "./sentences.ts";
+import { pausedIn, saidByHook, shown, suspendedIn } from "./sentences.ts";
 import { allSends, type StoredPause, type StoredSuspension, type StoredWorker } from "./store.ts";
 import { suspensionOf } from "./suspension.ts";
 import type { OutboxText } from "./text.ts";
@@ -281,9 +281,14 @@ export const lostSentence =
 	"A request was made, and it is not known yet whether it was taken: the conversation is read to find out.";
 
 /** What a text that the service holds waits for. */
-export function heldSentence({ reason, progress }: OutboxText): string {
-	if (progress.cancelRequested)
-		return "It was cancelled too late: the service holds it, and still delivers it if the contact consents.";
+export function heldSentence(text: OutboxText): string {
+	const { reason, progress, nextAt } = text;
+	if (progress.cancelRequested) {
+		const late = "It was cancelled too late: the service holds it, and still delivers it if the contact consents.";
+		return progress.hookReason === undefined ? late : `${late} A check of the application said${saidByHook(text)}`;
+	}
+	if (reason === "before_send")
+		return `Waits for the contact's consent. They have answered, and it is not sent again before ${shown(nextAt ?? 0)}, as a check of the application said${saidByHook(text)}`;
 	if (reason === "hook_failed")
 		return "Waits for the contact's consent. They have answered, and a check of the application failed.";
 	return "Waits for the contact's consent.";

@@ -111,7 +111,7 @@ export const situations: Situation[] = [
 		title: "beforeSend has put it off",
 		options: {
 			...defaults,
-			beforeSend: (_, { now }) => (now < afternoon ? { waitUntil: afternoon } : "send"),
+			beforeSend: (_, { now }) => (now < afternoon ? { waitUntil: afternoon, because: "Later" } : "send"),
 		},
 		arrange: (world) => text(world),
 	},
@@ -881,7 +881,7 @@ const several: Situation[] = [
 		options: {
 			...night,
 			beforeSend: (_, { now }) =>
-				now < new Date("2026-01-05T19:00Z") ? { waitUntil: new Date("2026-01-05T21:00Z") } : "send",
+				now < new Date("2026-01-05T19:00Z") ? { waitUntil: new Date("2026-01-05T21:00Z"), because: "Later" } : "send",
 		},
 		arrange: (world) => text(world),
 	},

@@ -89,7 +89,9 @@ test("a rule that is wrong keeps no worker busy for ever: other contacts get the
 
 test("sixty texts of a contact that a check puts off one after the other are no fault", async () => {
 	const waitUntil = new Date("2026-01-06T09:00:00Z");
-	const world = createWorld({ beforeSend: (_, { now: at }) => (at < waitUntil ? { waitUntil } : "send") });
+	const world = createWorld({
+		beforeSend: (_, { now: at }) => (at < waitUntil ? { waitUntil, because: "Later" } : "send"),
+	});
 	for (let count = 0; count < 60; count++) await add(world, `note ${count}`);
 	await world.pass({ minutes: 5 });
 	expect(world.store.all().filter(({ readyAt }) => readyAt === waitUntil.getTime()).length).toBe(60);

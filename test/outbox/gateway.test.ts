@@ -45,7 +45,8 @@ describe.each([
 
 test.each(statuses)("a contact who wrote STOP stays one after a page with %d in place of the read", async (status) => {
 	const { sandbox, anna, enqueue, pass, state, texts } = createWorld({
-		beforeSend: (_, { messages }) => (messages.some(({ body }) => body === "STOP") ? "cancel" : "send"),
+		beforeSend: (_, { messages }) =>
+			messages.some(({ body }) => body === "STOP") ? { cancel: "They wrote STOP" } : "send",
 	});
 	anna.writes("STOP");
 	sandbox.faults.add({ operation: "conversations.get", times: 6, effect: { kind: "html", status } });

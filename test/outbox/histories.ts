@@ -620,7 +620,7 @@ function startProcess(
 		if (!given.isQuietAtNight || !isNight(now.getTime())) return "send";
 		const morning = new Date(now.getTime() + (now.getUTCHours() >= 20 ? 86_400_000 : 0));
 		morning.setUTCHours(8, 0, 0, 0);
-		return { waitUntil: morning };
+		return { waitUntil: morning, because: "Later" };
 	};
 	const outbox = createOutbox({ client, store: mortalStore, engine, ...rules, beforeSend });
 	return {

@@ -369,12 +369,12 @@ export const situations: Situation[] = [
 	},
 	{
 		title: "a hook that puts a text off to a time that has passed",
-		options: { beforeSend: (_, { now }) => ({ waitUntil: new Date(now.getTime() - hourMs) }) },
+		options: { beforeSend: (_, { now }) => ({ waitUntil: new Date(now.getTime() - hourMs), because: "Later" }) },
 		arrange: ({ text }) => text("a"),
 	},
 	{
 		title: "a hook that puts every text off until tomorrow",
-		options: { beforeSend: (_, { now }) => ({ waitUntil: new Date(now.getTime() + 24 * hourMs) }) },
+		options: { beforeSend: (_, { now }) => ({ waitUntil: new Date(now.getTime() + 24 * hourMs), because: "Later" }) },
 		arrange: ({ text }) => text("a"),
 	},
 	{

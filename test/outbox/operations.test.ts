@@ -480,7 +480,8 @@ describe("health sees what is not sent", () => {
 		const world = createWorld({
 			onReply: undefined,
 			defaultMaxAgeMs: undefined,
-			beforeSend: ({ id }, { now }) => (id === "put off" && now < at(15) ? { waitUntil: at(15) } : "send"),
+			beforeSend: ({ id }, { now }) =>
+				id === "put off" && now < at(15) ? { waitUntil: at(15), because: "Later" } : "send",
 		});
 		await add(world, "put off", { notBefore: at(12) });
 		world.sandbox.clock.advanceTo(new Date(at(12).getTime() + 7 * minute));

@@ -80,7 +80,7 @@ async function live(seed: number): Promise<void> {
 		quietHours: { from: "20:00", to: "08:00", timeZone: "UTC" },
 		beforeSend: () => {
 			if (check.fails) throw new Error("down");
-			return check.waitUntil ? { waitUntil: check.waitUntil } : "send";
+			return check.waitUntil ? { waitUntil: check.waitUntil, because: "Later" } : "send";
 		},
 	});
 	const day: Day = { ...world, check, ids: [], random };

@@ -36,6 +36,8 @@ describe("a text that is being sent", () => {
 	async function createLost(options: Options = {}, text: Partial<EnqueuedText> = {}, at?: string): Promise<World> {
 		const world = createWorld({ ...defaults, ...options });
 		if (at) goTo(world, at);
+		// The AI may answer Anna within the hour.
+		if (text.purpose === "marketing" && !at) world.sandbox.clock.advance({ hours: 1, minutes: 1 });
 		lose(world, "before");
 		await add(world, "note", text);
 		await world.outbox.runOnce();
@@ -198,6 +200,15 @@ describe("a text that is being sent", () => {
 
 	test("quiet_while_closed: a reply is not sent again at night if an answer with a wrong Date leaves open whether the window is", async () => {
 		const world = await createLost({ quietHours }, { purpose: "reply" }, "05T22:00:00");
+		world.sandbox.clock.advance({ ms: 5_000 });
+		await dated(world, 24 * 3_600_000).runOnce();
+		expect([await world.state("note"), requests(world, "note")]).toEqual(["sending", 1]);
+		await world.pass({ minutes: 5 });
+		expect([await world.state("note"), world.texts()]).toEqual(["sent", ["note"]]);
+	});
+
+	test("window_unclear: marketing is not sent again if an answer with a wrong Date leaves open whether the window is", async () => {
+		const world = await createLost({}, { purpose: "marketing" });
 		world.sandbox.clock.advance({ ms: 5_000 });
 		await dated(world, 24 * 3_600_000).runOnce();
 		expect([await world.state("note"), requests(world, "note")]).toEqual(["sending", 1]);
@@ -480,6 +491,21 @@ describe("a text that the service holds", () => {
 		await outbox.runOnce();
 	}
 
+	test("window_unclear: marketing is not sent again if an answer with a wrong Date leaves open whether the window is", async () => {
+		const world = await createHeld({}, { purpose: "marketing" });
+		goTo(world, "06T12:00:00");
+		world.anna.writes("Who is this?");
+		const other = dated(world, 24 * 3_600_000);
+		for (let minutes = 0; minutes < 30; minutes++) {
+			world.sandbox.clock.advance({ minutes: 1 });
+			await other.runOnce();
+		}
+		const steps = (await world.outbox.explain("held"))?.steps.map(({ sentence }) => sentence).join(" ");
+		expect([steps?.includes("Request 2"), await world.state("held")]).toEqual([false, "held"]);
+		await world.pass({ minutes: 30 });
+		expect(world.texts()).toEqual(["held"]);
+	});
+
 	test.each([
 		["at night", "06T21:00:00", 1],
 		["at noon", "06T12:00:00", 2],
@@ -499,7 +525,7 @@ describe("a text that the service holds", () => {
 			const world = await createHeld({
 				onReply: (replies) => {
 					asked.push(...replies.map(({ body }) => body ?? ""));
-					return verdict;
+					return verdict === "wait" ? "wait" : { cancel: "Sold" };
 				},
 			});
 			world.anna.writes("Who is this?");
@@ -510,7 +536,9 @@ describe("a text that the service holds", () => {
 	);
 
 	test("before_send: it is not sent again if the check of the application cancels it", async () => {
-		const world = await createHeld({ beforeSend: (_, { conversation }) => (isOpen(conversation) ? "cancel" : "send") });
+		const world = await createHeld({
+			beforeSend: (_, { conversation }) => (isOpen(conversation) ? { cancel: "Answered" } : "send"),
+		});
 		world.anna.writes("Who is this?");
 		await world.pass({ hours: 1 });
 		expect(await world.outbox.status("held")).toMatchObject({ state: "held", cancelRequested: true });
@@ -520,7 +548,8 @@ describe("a text that the service holds", () => {
 	test("before_send: it is sent again at the time that the check of the application names", async () => {
 		const waitUntil = new Date("2026-01-06T16:00:00Z");
 		const world = await createHeld({
-			beforeSend: (_, { conversation, now }) => (isOpen(conversation) && now < waitUntil ? { waitUntil } : "send"),
+			beforeSend: (_, { conversation, now }) =>
+				isOpen(conversation) && now < waitUntil ? { waitUntil, because: "Later" } : "send",
 		});
 		world.anna.writes("Who is this?");
 		await world.pass({ hours: 5 });

@@ -496,7 +496,7 @@ describe("a text waits for what has to be asked", () => {
 		const world: World = createWorld({
 			...defaults,
 			beforeSend: (_text, { messages }) => {
-				if (messages.some(({ body }) => body === "I have moved")) return "cancel";
+				if (messages.some(({ body }) => body === "I have moved")) return { cancel: "No" };
 				world.sandbox.clock.advance({ ms: 11_000 });
 				world.anna.writes("I have moved");
 				return "send";
@@ -763,8 +763,8 @@ describe("a text waits for what has to be asked", () => {
 		const world: World = createWorld({
 			...defaults,
 			beforeSend: ({ id }, { now }) => {
-				if (id === "no") return "cancel";
-				return now < waitUntil ? { waitUntil } : "send";
+				if (id === "no") return { cancel: "No" };
+				return now < waitUntil ? { waitUntil, because: "Later" } : "send";
 			},
 		});
 		const waitUntil = inHours(world, 2);
@@ -832,7 +832,7 @@ describe("a text that waits keeps no text of another purpose back that may go", 
 	const later = new Date("2026-01-06T15:00:00Z");
 	const puttingOff: Parameters<typeof createWorld>[0] = {
 		...defaults,
-		beforeSend: ({ id }, { now }) => (id === "waits" && now < later ? { waitUntil: later } : "send"),
+		beforeSend: ({ id }, { now }) => (id === "waits" && now < later ? { waitUntil: later, because: "Later" } : "send"),
 	};
 	const purposes = ["reply", "notice", "marketing"] as const;
 	const pairs = purposes.flatMap((waits) =>

@@ -125,7 +125,7 @@ describe("a contact who answers in words", () => {
 			onReply: async (messages: readonly Message[], { id, attempts }) => {
 				replies.push(messages.map(({ body }) => body));
 				expect([id, attempts]).toEqual(["note-1", 1]);
-				return verdict;
+				return verdict === "cancel" ? { cancel: "Sold" } : verdict;
 			},
 		});
 		await enqueue("1");
@@ -305,7 +305,7 @@ describe("beforeSend", () => {
 	test("cancels a text, and the next one has its turn", async () => {
 		const { outbox, enqueue, pass, texts } = createWorld({
 			...defaults,
-			beforeSend: ({ body }) => (body === "1" ? "cancel" : "send"),
+			beforeSend: ({ body }) => (body === "1" ? { cancel: "The flat is sold" } : "send"),
 		});
 		for (const body of ["1", "2"]) await enqueue(body);
 		await pass({ minutes: 1 });
@@ -318,7 +318,7 @@ describe("beforeSend", () => {
 			...defaults,
 			beforeSend: ({ body }, { now }) => {
 				const waitUntil = new Date("2026-01-05T20:00:00Z");
-				return body === "1" && now < waitUntil ? { waitUntil } : "send";
+				return body === "1" && now < waitUntil ? { waitUntil, because: "Later" } : "send";
 			},
 		});
 		expect(sandbox.clock.now() < new Date("2026-01-05T19:00:00Z")).toBe(true);
@@ -335,7 +335,7 @@ describe("beforeSend", () => {
 	test("that puts a text off beyond its time lets it expire in time", async () => {
 		const { sandbox, outbox, enqueue, pass, sends } = createWorld({
 			...defaults,
-			beforeSend: () => ({ waitUntil: new Date("2030-01-01T00:00:00Z") }),
+			beforeSend: () => ({ waitUntil: new Date("2030-01-01T00:00:00Z"), because: "Later" }),
 		});
 		await enqueue("1");
 		await outbox.runOnce();

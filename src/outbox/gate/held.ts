@@ -18,7 +18,7 @@ import {
 	send,
 } from "./shared.ts";
 import { matchIn, type Situation, wasRead } from "./situation.ts";
-import { as, asRead, end, never, notNow, stay } from "./verdicts.ts";
+import { as, asRead, endByHook, notNow, stay } from "./verdicts.ts";
 
 export const held: readonly Rule[] = [
 	{
@@ -52,8 +52,9 @@ export const held: readonly Rule[] = [
 		concerns: (s) => typeof s.options.onReply === "function",
 		needs: "onReply",
 		judge: (s) => {
-			if (s.known.onReply === "wait") return notNow(s, stay(s.now));
-			return s.known.onReply === "cancel" ? never(s, end(s, "cancelled", "requested")) : undefined;
+			const verdict = s.known.onReply;
+			if (verdict === "wait") return notNow(s, stay(s.now));
+			return typeof verdict === "object" ? endByHook(s, "requested", verdict.cancel) : undefined;
 		},
 	},
 	beforeSend,

@@ -4,7 +4,7 @@
 
 import { hasRefused, isNumberSurelyWrong, isNumberWrong } from "../policy/contact-view.ts";
 import { isInDoubt, lastMoment } from "../requests.ts";
-import { shown, suspendedIn } from "../sentences.ts";
+import { saidByHook, shown, suspendedIn } from "../sentences.ts";
 import type { ToldRule } from "./gate.ts";
 import {
 	isQuietReply,
@@ -21,6 +21,7 @@ import {
 import { isOpen, isTooSlow, type Situation, wasRead } from "./situation.ts";
 import {
 	end,
+	endByHook,
 	endOptedOut,
 	never,
 	notNow,
@@ -140,17 +141,19 @@ export const windowClosed: ToldRule = {
 export const beforeSend: ToldRule = {
 	name: "before_send",
 	when: "The check of the application (`beforeSend`) cancels it, or makes it wait",
-	says: (_, until) => `Is not to be sent before ${shown(until)}, as a check of the application said.`,
+	says: ({ text }, until) =>
+		`Is not to be sent before ${shown(until)}, as a check of the application said${saidByHook(text)}`,
 	concerns: (s) => s.options.beforeSend !== undefined,
 	needs: "beforeSend",
 	judge: (s) => {
 		const verdict = s.known.beforeSend;
-		if (verdict === "cancel") return never(s, end(s, "cancelled", "before_send"));
-		if (typeof verdict !== "object" || !("waitUntil" in verdict)) return undefined;
+		if (typeof verdict !== "object" || "consentLanguage" in verdict) return undefined;
+		if ("cancel" in verdict) return endByHook(s, "before_send", verdict.cancel);
 		// A text that is put off beyond its time expires then, and not later.
 		const until = Math.min(Math.max(verdict.waitUntil.getTime(), s.now + 1_000), lastMoment(s.text, s.options) + 1);
 		// One that was never requested steps aside, so that the contact's other texts do not wait for it.
-		return wait(until, { reason: "before_send", ...(isWaiting(s) && !wasTried(s) && { readyAt: until }) });
+		const progress = { hookReason: verdict.because };
+		return wait(until, { reason: "before_send", progress, ...(isWaiting(s) && !wasTried(s) && { readyAt: until }) });
 	},
 };
 

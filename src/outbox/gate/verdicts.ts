@@ -25,6 +25,11 @@ export function endOptedOut(s: Situation, { messageSid }: OptOut): Verdict {
 	return become({ ...unsent(s.text, "cancelled", "opted_out"), progress: { optOutSid: messageSid } });
 }
 
+/** A hook does not want it to be sent. */
+export function endByHook(s: Situation, reason: "before_send" | "requested", hookReason: string): Verdict {
+	return never(s, become({ ...unsent(s.text, "cancelled", reason), progress: { hookReason } }), hookReason);
+}
+
 /** It waits, and its row says so. */
 export function wait(until: number, change: Change = {}): Verdict {
 	return { do: "wait", until, change };
@@ -56,10 +61,10 @@ export function notNow(s: Situation, verdict: Verdict): Verdict {
 }
 
 /** It may not go at all. The service keeps one that it holds, and still delivers it if the contact consents. */
-export function never(s: Situation, ended: Verdict): Verdict {
+export function never(s: Situation, ended: Verdict, hookReason?: string): Verdict {
 	if (s.text.state !== "held") return notNow(s, ended);
 	const change = wasRead(s) ? asRead(s) : {};
-	return as(s, { ...change, progress: { ...change.progress, cancelRequested: true } });
+	return as(s, { ...change, progress: { ...change.progress, cancelRequested: true, hookReason } });
 }
 
 /** Waits for another reading. */

@@ -1,7 +1,7 @@
 import type { ConversationDetail, Message } from "messaging-conversations";
-import { hasMethods } from "../../shared/validation.ts";
+import { isDate } from "../../shared/validation.ts";
 import { hookError } from "../hook-error.ts";
-import { text as checkText } from "../input.ts";
+import { check, text as checkText, line, longestReason } from "../input.ts";
 import type { Purpose } from "../policy/purpose.ts";
 import { isTimeZone } from "../policy/quiet-hours.ts";
 import type { OutboxText } from "../text.ts";
@@ -46,13 +46,21 @@ export interface BeforeSendContext {
 	now: Date;
 }
 
-/** What `beforeSend` returns. With `consentLanguage` the text is sent, and consent is asked in that language. */
+/**
+ * What `beforeSend` returns. With `consentLanguage` the text is sent, and consent is asked in that language. A reason is one line of at
+ * most 200 characters for the people who ask about the text: `status`, `explain` and the command line show it, and `erase` erases it.
+ */
 export type BeforeSendVerdict =
 	| "send"
-	| "cancel"
+	| {
+			/** It is not sent, for this reason. It ends as `cancelled`, reason `before_send`. */
+			cancel: string;
+	  }
 	| {
 			/** Ask again at this time. The text blocks no other one until then, unless it was attempted. */
 			waitUntil: Date;
+			/** The reason. */
+			because: string;
 	  }
 	| {
 			/** One of `windowReopenReadiness.availableLanguages`. */
@@ -65,13 +73,22 @@ export type BeforeSend = (
 	context: BeforeSendContext,
 ) => BeforeSendVerdict | PromiseLike<BeforeSendVerdict>;
 
-/** What `onReply` returns. */
-export type ReplyVerdict = "send" | "wait" | "cancel";
+/** What `onReply` returns. A reason is like one of `beforeSend`. */
+export type ReplyVerdict =
+	| "send"
+	| "wait"
+	| {
+			/** The outbox never sends it again, for this reason. The service still delivers it if the contact consents. */
+			cancel: string;
+	  };
 
 /** Decides by the contact's messages since a text was held, the newest first. See `onReply` of {@link OutboxOptions}. */
 export type OnReply = (replies: readonly Message[], text: TextToSend) => ReplyVerdict | PromiseLike<ReplyVerdict>;
 
 const hookMs = 5_000;
+
+const reasonRule = `A reason is one line of 1 to ${longestReason} characters`;
+const reasonFrom = (value: unknown): string => check(line(longestReason), "reason", value, "work");
 
 /** Asks `beforeSend`. @throws PartnerConfigurationError if it fails, takes too long or returns no verdict */
 export function askBeforeSend(
@@ -79,29 +96,35 @@ export function askBeforeSend(
 	text: OutboxText,
 	context: BeforeSendContext,
 ): Promise<BeforeSendVerdict> {
-	const wanted = '"send", "cancel", { waitUntil: Date } or { consentLanguage: string }';
+	const wanted = `"send", { cancel: reason }, { waitUntil: Date, because: reason } or { consentLanguage: string }. ${reasonRule}`;
 	return ask("beforeSend", () => hook(textToSend(text), context), verdictFrom, wanted);
 }
 
 /** The verdict with nothing but what is used of it. Undefined for anything else. */
 function verdictFrom(value: unknown): BeforeSendVerdict | undefined {
-	if (value === "send" || value === "cancel") return value;
-	const given: Partial<{ waitUntil: Date; consentLanguage: string }> = Object(value);
+	if (value === "send") return value;
+	const given: Partial<Record<"waitUntil" | "because" | "cancel" | "consentLanguage", unknown>> = Object(value);
+	if ("cancel" in given) return { cancel: reasonFrom(given.cancel) };
 	// A hook that names a time wants to wait. If it computed none, its language does not count either.
 	if (!("waitUntil" in given)) {
 		const { consentLanguage } = given;
 		return { consentLanguage: checkText("consentLanguage", consentLanguage, "work") };
 	}
 	const { waitUntil } = given;
-	const time = hasMethods(waitUntil, "getTime") ? new Date(waitUntil.getTime()) : undefined;
-	return time && !Number.isNaN(time.getTime()) ? { waitUntil: time } : undefined;
+	const time = isDate(waitUntil) ? new Date(waitUntil.getTime()) : undefined;
+	if (!time || Number.isNaN(time.getTime())) return undefined;
+	return { waitUntil: time, because: reasonFrom(given.because) };
 }
 
 /** Asks `onReply`. @throws PartnerConfigurationError if it fails, takes too long or returns no verdict */
 export function askOnReply(hook: OnReply, text: OutboxText, replies: readonly Message[]): Promise<ReplyVerdict> {
-	const isVerdict = (value: unknown) => value === "send" || value === "wait" || value === "cancel";
-	const verdict = (value: unknown) => (isVerdict(value) ? value : undefined);
-	return ask("onReply", () => hook(replies, textToSend(text)), verdict, '"send", "wait" or "cancel"');
+	const verdict = (value: unknown): ReplyVerdict | undefined => {
+		if (value === "send" || value === "wait") return value;
+		const given: { cancel?: unknown } = Object(value);
+		return "cancel" in given ? { cancel: reasonFrom(given.cancel) } : undefined;
+	};
+	const wanted = `"send", "wait" or { cancel: reason }. ${reasonRule}`;
+	return ask("onReply", () => hook(replies, textToSend(text)), verdict, wanted);
 }
 
 /** @param verdictFrom may throw: a getter of what the hook returned can */
