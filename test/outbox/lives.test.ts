@@ -48,21 +48,37 @@ interface Kind {
 	hasRepeats?: boolean;
 	/** One answer has a Date that lags by hours, one has that of tomorrow, and one is a copy of hours ago. */
 	hasWrongAnswers?: boolean;
+	/** The AI books visits, and some of these flows hang. */
+	hasFlows?: boolean;
+	/** While a text is held, the consent counts as a flow. */
+	consentFlowCounts?: boolean;
 }
 
 /** One life of a contact. Returns what went wrong. */
 async function live(seed: number, kind: Kind): Promise<string[]> {
-	const { isRestored = false, hasRepeats = false, hasWrongAnswers = false } = kind;
+	const { isRestored = false, hasRepeats = false, hasWrongAnswers = false, hasFlows = false } = kind;
 	const random = randomFrom(seed);
 	const pick = <Each>(list: readonly Each[]): Each => list[Math.floor(random() * list.length)] as Each;
-	const sandbox = createSandbox();
+	const sandbox = createSandbox({ policy: { consentFlowCounts: kind.consentFlowCounts } });
 	const { clock } = sandbox;
 	const agency = sandbox.agency();
 	const anna = agency.contact("+447700900101");
 	const now = () => clock.now().getTime();
 	const store = memoryStore();
 	const answers = createAnswers(sandbox, random, hasWrongAnswers);
-	const client = createClient({ ...sandbox.connection, ...(hasWrongAnswers && { fetch: answers.fetch }) });
+	const ask = hasWrongAnswers ? answers.fetch : sandbox.fetch;
+	/** Until when a text would end a flow, or the AI's conversation, by what the contact has right before a request. */
+	let busy = { flowUntil: 0, talkUntil: 0 };
+	const fetch: typeof globalThis.fetch = (input, init) => {
+		const { activeFlows, ai, lastMessage, held } = anna.state();
+		const lastAt = Date.parse(lastMessage?.at ?? "") || 0;
+		busy = {
+			flowUntil: activeFlows > 0 && held === null ? lastAt + hour / 2 : 0,
+			talkUntil: ai.enabled ? lastAt + hour : 0,
+		};
+		return ask(input, init);
+	};
+	const client = createClient({ ...sandbox.connection, fetch });
 	const outbox = createOutbox({
 		client,
 		store,
@@ -94,7 +110,13 @@ async function live(seed: number, kind: Kind): Promise<string[]> {
 		if (at > text.notAfter) wrong.push(`${body} was requested after its notAfter`);
 		const isNight = hourOf(at) >= 20 || hourOf(at) < 8;
 		if (text.purpose !== "reply" && isNight) wrong.push(`${body} was requested at night`);
+		const isBusy = at < Math.max(busy.flowUntil, busy.talkUntil);
+		if (text.purpose === "marketing" && isBusy) wrong.push(`${body} was requested in a flow, or while the AI is on`);
+		const isEarly = at < Math.min(text.at + 10 * 60_000, text.notAfter - 15 * 60_000 - 1_000);
 		const { expiresAt } = anna.state().window;
+		const isPressed = hourOf(at + 2 * 60_000) >= 20 || at + 2 * 60_000 > Date.parse(expiresAt ?? "");
+		if (text.purpose === "notice" && at < busy.flowUntil && isEarly && !isPressed)
+			wrong.push(`${body} was requested in a flow, ${(at - text.at) / 60_000} minutes after it was enqueued`);
 		if (text.purpose === "marketing" && at + 5 * 60_000 > Date.parse(expiresAt ?? ""))
 			wrong.push(`${body} was requested although the window is about to close`);
 	});
@@ -130,6 +152,25 @@ async function live(seed: number, kind: Kind): Promise<string[]> {
 		texts.set(id, text);
 		const given: EnqueuedText = { id, agencyId: agency.id, to: anna.phoneNumber, body, purpose };
 		await outbox.enqueue({ ...given, notAfter: new Date(notAfter) });
+	}
+	const flows: string[] = [];
+	/** The contact asks for a visit, and often writes on while the AI books it. A flow that is left alone hangs. */
+	async function books(): Promise<void> {
+		wroteAt = now();
+		welcome("an earlier decline");
+		anna.writes("I want to visit the flat");
+		flows.push(agency.startFlow(anna).id);
+		if (random() < 0.5) await enqueue();
+		for (let turn = Math.floor(4 * random()); turn > 0; turn--) {
+			await pass(pick([1, 3, 8]) * 60_000);
+			wroteAt = now();
+			anna.writes("Monday at two");
+		}
+		if (random() < 0.5) endsFlow();
+	}
+	function endsFlow(): void {
+		const id = flows.at(-1);
+		if (id !== undefined && anna.state().activeFlows > 0) sandbox.flow(id).complete();
 	}
 	const acts: Record<string, () => unknown> = {
 		enqueue,
@@ -176,6 +217,7 @@ async function live(seed: number, kind: Kind): Promise<string[]> {
 		},
 		flow: () => anna.taps("visit_confirm"),
 		reads: () => anna.reads(),
+		...(hasFlows && { books, books2: books, "flow ends": endsFlow }),
 	};
 	const weights = Object.keys(acts).flatMap((name) => Array(name === "stops" || name === "starts" ? 1 : 3).fill(name));
 
@@ -310,6 +352,8 @@ test.each([
 	["with wrong answers and a restore", { hasWrongAnswers: true, isRestored: true }],
 	["with a restore", { isRestored: true }],
 	["with repeated words", { hasRepeats: true }],
+	["with flows", { hasFlows: true }],
+	["with flows, of which the consent is one", { hasFlows: true, consentFlowCounts: true }],
 ])(
 	"nobody is texted after a no, at night or too late, and the column equals the phone: %s",
 	{
