@@ -1,8 +1,9 @@
 import { userInfo } from "node:os";
 import { version } from "../../package.json";
-import { createOperator, type Operator } from "../outbox/operator.ts";
+import { createOperator, type ListedText, type Operator } from "../outbox/operator.ts";
 import { createOwnClock } from "../outbox/own-clock.ts";
 import type { ListedState, OutboxStore } from "../outbox/store.ts";
+import { type OutboxState, outboxStates } from "../outbox/text.ts";
 import { Secret } from "../shared/secret.ts";
 import { isWanted } from "./ask.ts";
 import { readVariables } from "./connection.ts";
@@ -55,15 +56,21 @@ const changing = {
 
 const listed: readonly ListedState[] = ["waiting", "sending", "held", "unknown"];
 const isListed = (state: string): state is ListedState => listed.some((each) => each === state);
+const stateOf = (name: string): OutboxState | undefined => outboxStates.find((each) => each === name);
 
 const health = { ...common } as const satisfies Options;
 const list = {
 	state: {
 		type: "string",
 		value: "<state>",
-		default: "unknown",
-		choices: listed,
-		help: `${listed.join(", ")}. Default unknown.`,
+		choices: outboxStates,
+		help: `${outboxStates.join(", ")}. Default unknown, and all with --to or --since.`,
+	},
+	to: { type: "string", value: "<number>", help: "Texts to this number alone, as +32470123456, the newest first." },
+	since: {
+		type: "string",
+		value: "<time>",
+		help: "Texts that were enqueued since this time alone, with its zone, such as 2026-01-05T03:00:00Z, the newest first.",
 	},
 	agency: { ...agency, help: "Texts of this agency alone. Default all." },
 	limit: { type: "string", value: "<number>", default: "50", help: "At most this many, from 1 to 1000. Default 50." },
@@ -157,7 +164,7 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 	[
 		"list",
 		{
-			summary: "Lists unknown texts, or unfinished ones.",
+			summary: "Lists unknown texts, those of a state, or those to a number.",
 			options: list,
 			async run(args, host) {
 				const values = readOptions(
@@ -168,19 +175,31 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 				if (!values) return 0;
 				const limit = /^\d{1,4}$/.test(values.limit) ? Number(values.limit) : 0;
 				if (limit < 1 || limit > mostListed) throw new UsageError("--limit must be a number from 1 to 1000.");
-				const state = isListed(values.state) ? values.state : "unknown";
+				const { to, since } = values;
+				const isNewest = to !== undefined || since !== undefined;
+				const state = stateOf(values.state ?? (isNewest ? "" : "unknown"));
 				const isShown = values["show-content"];
 				return withDesk(values, host, async ({ operator, store, say, print, tell, safely }) => {
-					const rows = await safely(store.list(state, limit, values.agency));
-					print(rows.flatMap((row) => listedLines(row, { isShown, columns: columnsOf(host) })));
-					const more = rows.length === limit ? ", and perhaps more: see --limit" : "";
-					say(`${counted(rows.length, `${state} text`)}${more}.`);
-					const statuses = await safely(operator.statuses(rows));
-					const texts = statuses.map((status, at) => ({
-						...withoutContent(status, isShown),
-						...(isShown && { body: rows[at]?.body }),
-					}));
-					tell({ texts });
+					// Those that need somebody are listed in the order in which they are due.
+					const due = async (state: ListedState): Promise<ListedText[]> => {
+						const rows = await store.list(state, limit, values.agency);
+						const statuses = await operator.statuses(rows);
+						return statuses.map((status, at) => ({ ...status, body: rows[at]?.body || null }));
+					};
+					const found = await safely(
+						!isNewest && state !== undefined && isListed(state)
+							? due(state)
+							: operator.list({ to, agencyId: values.agency, state, since, limit }),
+					);
+					print(found.flatMap((each) => listedLines(each, { isShown, columns: columnsOf(host) })));
+					const more = found.length === limit ? ", and perhaps more: see --limit" : "";
+					say(`${counted(found.length, `${state ? `${state} ` : ""}text`)}${more}.`);
+					tell({
+						texts: found.map(({ body, ...status }) => ({
+							...withoutContent(status, isShown),
+							...(isShown && { body }),
+						})),
+					});
 					return 0;
 				});
 			},

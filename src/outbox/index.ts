@@ -8,7 +8,7 @@ export type { CancelledTexts } from "./cancel.ts";
 export type { ExplainedStep, Explanation } from "./explain.ts";
 export type { EnqueuedStatus, EnqueuedText, EnqueueOptions, IgnoredField, ObservedChange } from "./given-text.ts";
 export type { OutboxHealth, PauseHealth, WorkerHealth } from "./health.ts";
-export type { ResolveOptions, ResumeOptions, SuspendOptions } from "./operator.ts";
+export type { ListedText, ListOptions, ResolveOptions, ResumeOptions, SuspendOptions } from "./operator.ts";
 export type { OutboxOptions } from "./options.ts";
 export { createOutbox, type Outbox } from "./outbox.ts";
 export { isOptIn, isOptOut, isRefusal, isWrongNumber } from "./policy/opt-out/opt-out.ts";

@@ -2,10 +2,11 @@
  * What a person asks and decides at three in the morning, in the application or at the command line. It needs no client.
  */
 
-import { checkedLater, fieldsOf, oneOf, optional } from "../shared/validation.ts";
+import { checkedLater, fieldsOf, oneOf, optional, whole } from "../shared/validation.ts";
 import { type ChangeRow, createChange } from "./change.ts";
 import { ended } from "./decide.ts";
 import { type Explanation, stepsOf } from "./explain.ts";
+import { numberIn } from "./given-text.ts";
 import { healthOf, type OutboxHealth } from "./health.ts";
 import { check, line, longestName, longestReason, moment, refuse, text as textOf, time } from "./input.ts";
 import type { CheckedOptions } from "./options.ts";
@@ -17,7 +18,7 @@ import { type OutboxStatus, statusOf } from "./status.ts";
 import type { OutboxStore } from "./store.ts";
 import { inChunks } from "./stores/connection.ts";
 import { heirsIn, stillArriving } from "./supersede.ts";
-import { isUnfinished, type OutboxText } from "./text.ts";
+import { isUnfinished, type OutboxState, type OutboxText, outboxStates } from "./text.ts";
 import { type Snapshot, waitsForOf } from "./waits-for.ts";
 
 /** Options of `suspend`. */
@@ -42,6 +43,28 @@ export interface ResolveOptions {
 	by?: string | undefined;
 }
 
+/** Which texts `list` returns. What is left out is not asked for. */
+export interface ListOptions {
+	/** Contact phone number, as written. */
+	to?: string | undefined;
+	/** The agency's id. @default all agencies */
+	agencyId?: string | undefined;
+	/** The state of the texts. @default all states */
+	state?: OutboxState | undefined;
+	/** Enqueued at this time or later. A string must include a UTC offset or `Z`. */
+	since?: Date | string | number | undefined;
+	/** The id of the last text of the page before. */
+	after?: string | undefined;
+	/** At most this many, from 1 to 1000. @default 100 */
+	limit?: number | undefined;
+}
+
+/** A text of a list. */
+export interface ListedText extends OutboxStatus {
+	/** The text; null once `erase` has erased it. */
+	body: string | null;
+}
+
 /** The operations, by the store alone. */
 export interface Operator {
 	suspend: (options: SuspendOptions) => Promise<void>;
@@ -49,6 +72,7 @@ export interface Operator {
 	health: () => Promise<OutboxHealth>;
 	status: (id: string) => Promise<OutboxStatus | undefined>;
 	explain: (id: string) => Promise<Explanation | undefined>;
+	list: (options?: ListOptions) => Promise<ListedText[]>;
 	/** The status of each of these rows. */
 	statuses: (rows: readonly OutboxText[]) => Promise<OutboxStatus[]>;
 	resolve: (id: string, outcome: "sent" | "not_sent", options?: ResolveOptions) => Promise<boolean>;
@@ -70,6 +94,14 @@ const optionsOf = {
 		by: optional(line(longestName)),
 	}),
 	resume: fieldsOf<ResumeOptions>({ agencyId: checkedLater() }),
+	list: fieldsOf<ListOptions>({
+		to: checkedLater(), // in the country of the outbox
+		agencyId: checkedLater(),
+		state: optional(oneOf(...outboxStates)),
+		since: optional(time),
+		after: checkedLater(), // by its text
+		limit: optional(whole(1, 1_000)),
+	}),
 	resolve: fieldsOf<ResolveOptions>({ by: optional(line(longestName)) }),
 	restored: fieldsOf<{ backupAt: Date | string | number }>({ backupAt: time }),
 };
@@ -115,6 +147,14 @@ export function createOperator(
 		return { from, to, timeZone: quietHours.timeZone };
 	}
 
+	async function statuses(rows: readonly OutboxText[]): Promise<OutboxStatus[]> {
+		const all = await snapshot();
+		const found: OutboxStatus[] = [];
+		for (const some of inChunks(rows, atOnce))
+			found.push(...(await Promise.all(some.map((row) => statusFrom(row, all)))));
+		return found;
+	}
+
 	return {
 		async suspend(given) {
 			const { agencyId, reason, by = null } = check(optionsOf.suspend, "options", given, "suspend");
@@ -140,12 +180,21 @@ export function createOperator(
 			const row = await store.find(textOf("id", id, "explain"));
 			return row && { status: await statusFrom(row, await snapshot()), steps: stepsOf(row) };
 		},
-		async statuses(rows) {
-			const all = await snapshot();
-			const found: OutboxStatus[] = [];
-			for (const some of inChunks(rows, atOnce))
-				found.push(...(await Promise.all(some.map((row) => statusFrom(row, all)))));
-			return found;
+		statuses,
+		async list(given = {}) {
+			const { to, agencyId, state, since, after, limit = 100 } = check(optionsOf.list, "options", given, "list");
+			// The number of a contact can have become invalid since.
+			const numbers = { defaultCountry: options?.defaultCountry, allowUnlistedNumber: true };
+			const filter = {
+				to: to === undefined ? undefined : numberIn(to, numbers, "list"),
+				agencyId: agencyId === undefined ? undefined : agencyOf(agencyId),
+				state,
+				since: since === undefined ? undefined : moment("since", since, "list"),
+			};
+			const last = after === undefined ? undefined : await store.find(textOf("after", after, "list"));
+			if (after !== undefined && !last) refuse("after", "must be the id of the last text of a page", "list");
+			const rows = await store.search({ ...filter, before: last?.seq }, limit);
+			return (await statuses(rows)).map((status, at) => ({ ...status, body: rows[at]?.body || null }));
 		},
 		async resolve(id, outcome, given = {}) {
 			const known = textOf("id", id, "resolve");

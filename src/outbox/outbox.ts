@@ -9,7 +9,14 @@ import type { EnqueuedStatus, EnqueuedText, EnqueueOptions, ObservedChange } fro
 import type { OutboxHealth } from "./health.ts";
 import { check, moment, time } from "./input.ts";
 import { observe, optIn, optOut } from "./observe.ts";
-import { createOperator, type ResolveOptions, type ResumeOptions, type SuspendOptions } from "./operator.ts";
+import {
+	createOperator,
+	type ListedText,
+	type ListOptions,
+	type ResolveOptions,
+	type ResumeOptions,
+	type SuspendOptions,
+} from "./operator.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
 import { createOptOutReader } from "./policy/contact.ts";
 import type { ContactOptions, EraseOptions } from "./recipient.ts";
@@ -107,6 +114,15 @@ export interface Outbox {
 	 * @example for (const { at, sentence } of (await outbox.explain("note-1"))?.steps ?? []) console.log(at, sentence);
 	 */
 	explain: (id: string) => Promise<Explanation | undefined>;
+	/**
+	 * Returns texts with their status, the newest first: of a contact, an agency, a state, or since a time. Who texted this person,
+	 * why, and when was it sent? At most `limit`; `after` goes on behind the last one of a page. Texts that were erased have no number.
+	 *
+	 * @throws PartnerInvalidInput for a bad option, and if there is no text with the id `after`
+	 * @example
+	 * for (const { by, why, sentAt } of await outbox.list({ to: "+447700900101" })) console.log(by, why, sentAt);
+	 */
+	list: (options?: ListOptions) => Promise<ListedText[]>;
 	/**
 	 * Returns how the outbox is: workers, unfinished texts, what is due, pauses and suspensions. It reads a few rows, whatever the
 	 * size of the table, so that a monitor may ask often.
@@ -320,6 +336,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		},
 		status: operator.status,
 		explain: operator.explain,
+		list: operator.list,
 		health: operator.health,
 		suspend: operator.suspend,
 		async resume(given = {}) {

@@ -21,6 +21,8 @@ export interface OutboxStatus {
 	why: string | null;
 	/** The value that was given to `enqueue`; null without one, and once `erase` has erased it. */
 	meta: unknown;
+	/** When it was enqueued. */
+	createdAt: Date;
 	/** The state of the text. */
 	state: OutboxState;
 	/** Why it is in this state; null when the state says it all. */
@@ -105,6 +107,7 @@ export async function statusOf(
 		by: byWhom,
 		why,
 		meta: given.meta ?? null,
+		createdAt: new Date(text.createdAt),
 		state,
 		reason,
 		since: new Date(since),

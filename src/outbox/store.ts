@@ -1,7 +1,16 @@
 import type { Awaitable } from "./awaitable.ts";
 import type { OutboxReason } from "./names.ts";
 import type { Migration } from "./stores/migration.ts";
-import type { ContactFacts, FactSource, NewText, OpenText, OutboxText, Recipient, Restored } from "./text.ts";
+import type {
+	ContactFacts,
+	FactSource,
+	NewText,
+	OpenText,
+	OutboxState,
+	OutboxText,
+	Recipient,
+	Restored,
+} from "./text.ts";
 
 /** Changes when a store no longer fits the outbox of before: a program may have two versions of this package. */
 export const storeProtocol = 1;
@@ -191,6 +200,19 @@ export interface OutboxStore extends DatabaseStore {
 	counts: (now: number, most: number) => Promise<StoredCounts>;
 	/** Finds at most `limit` texts in an unfinished state or in `unknown`, those that are due first, of one agency or of all. */
 	list: (state: ListedState, limit: number, agencyId?: string) => Promise<OutboxText[]>;
+	/** Finds at most `limit` texts, the newest first. No statement reads more than a few hundred rows. */
+	search: (filter: TextFilter, limit: number) => Promise<OutboxText[]>;
+}
+
+/** Which texts `search` finds. What is left out is not asked for. */
+export interface TextFilter {
+	to?: string | undefined;
+	agencyId?: string | undefined;
+	state?: OutboxState | undefined;
+	/** Enqueued at this time or later, in milliseconds. */
+	since?: number | undefined;
+	/** That arrived before this one, by `seq`. */
+	before?: number | undefined;
 }
 
 /** The text whose place another one takes. */

@@ -31,6 +31,23 @@ export type OutboxState =
 	| "cancelled"
 	| "unknown";
 
+/** The compiler finds a state that is missing here. */
+export const outboxStates = Object.keys({
+	waiting: true,
+	sending: true,
+	held: true,
+	sent: true,
+	delivered: true,
+	read: true,
+	failed: true,
+	dropped: true,
+	replaced: true,
+	refused: true,
+	expired: true,
+	cancelled: true,
+	unknown: true,
+} satisfies Record<OutboxState, true>) as OutboxState[];
+
 /** One contact of one agency. Its texts go out in order, one unfinished text at a time. */
 export interface Recipient {
 	/** The agency's id. */

@@ -470,6 +470,12 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			copies((row) => row.state === state && (agencyId === undefined || row.agencyId === agencyId))
 				.sort((a, b) => (a.nextAt ?? 0) - (b.nextAt ?? 0))
 				.slice(0, limit),
+		search: async ({ to, agencyId, state, since = 0, before = Number.MAX_SAFE_INTEGER }, limit) =>
+			copies((row) => row.seq < before && row.createdAt >= since)
+				.filter((row) => (to ?? row.to) === row.to && (agencyId ?? row.agencyId) === row.agencyId)
+				.filter((row) => (state ?? row.state) === row.state)
+				.sort((a, b) => b.seq - a.seq)
+				.slice(0, limit),
 		claimed: async (recipient) => copies(isIn(recipient)).flatMap(({ messageId }) => messageId ?? []),
 		byMessage: async (messageId) => copies((row) => row.messageId === messageId)[0],
 		async unacknowledged(limit, { held = false } = {}) {

@@ -3,9 +3,9 @@
  */
 import type { Explanation } from "../../outbox/explain.ts";
 import type { OutboxHealth } from "../../outbox/health.ts";
+import type { ListedText } from "../../outbox/operator.ts";
 import { causeIn, shown, suspendedIn } from "../../outbox/sentences.ts";
 import type { OutboxStatus } from "../../outbox/status.ts";
-import type { OutboxText } from "../../outbox/text.ts";
 import { type Check, counted } from "../doctor/check.ts";
 import { wrapped } from "../look.ts";
 import { printable } from "../text.ts";
@@ -124,12 +124,13 @@ interface Look {
 }
 
 /** A text of a list. */
-export function listedLines(row: OutboxText, { isShown, columns }: Look): string[] {
-	const { id, agencyId, purpose, state, reason, since, to, body } = row;
-	const what = `${state}${reason ? ` (${reason})` : ""} since ${shown(since)}`;
+export function listedLines(listed: ListedText, { isShown, columns }: Look): string[] {
+	const { id, agencyId, purpose, state, reason, since, sentAt, to, body, by, why } = listed;
+	const sent = sentAt ? `, sent ${shown(sentAt.getTime())}` : "";
+	const what = `${state}${reason ? ` (${reason})` : ""} since ${shown(since.getTime())}${sent}`;
 	const head = wrapped(printable(`${id}  ${what}  ${agencyId}  ${purpose}`), columns);
 	if (!isShown) return head;
-	const shownLines = [`${to || "(erased)"}: ${body}`, ...givenBy(row.byWhom, row.why)];
+	const shownLines = [`${to ?? "(erased)"}: ${body ?? ""}`, ...givenBy(by, why)];
 	return [...head, ...shownLines.flatMap((line) => indented(printable(line), columns))];
 }
 

@@ -251,6 +251,20 @@ const statements = (names: Names): Statements => {
 		counts: countsOf({ texts, queues, agencies, contacts }, "force index (health)"),
 		list: (state) =>
 			`select *, ${sign} from ${texts} force index (health) where state = '${state}' and (length($2) = 0 or agency_id = $2) order by next_at limit $1`,
+		search: (isOfNumber) => {
+			const part = (
+				index: string,
+				among: string,
+			): string => `select seq, created_at, case when (length($1) = 0 or agency_id = $1)
+					and (length($2) = 0 or state = $2) and state <> '${unconfirmed}' and created_at >= $3 then 1 else 0 end as fits
+				from ${texts} force index (${index}) where ${among} seq < $4 order by seq desc limit ${atOnce}`;
+			const ofNumberIn = (name: string, part_number: string): string =>
+				`select * from (${part("number", `recipient = $5 and part_number ${part_number} and `)}) as ${name}`;
+			return isOfNumber
+				? `${ofNumberIn("q1", "= 1")} union all ${ofNumberIn("q2", "is null")} order by seq desc limit ${atOnce}`
+				: part("primary", "");
+		},
+		bySeq: (seqs) => `select *, ${sign} from ${texts} where seq in (${seqs})`,
 	};
 };
 

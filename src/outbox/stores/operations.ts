@@ -2,14 +2,15 @@
  * What people ask of a store, and tell it: suspensions, workers and their signs of life, and what is not finished.
  */
 import { allSends, type ListedState, type OutboxStore, type StoredSuspension, type StoredWait } from "../store.ts";
+import type { OutboxText } from "../text.ts";
 import type { Row, Value } from "./connection.ts";
 import { textFrom } from "./rows.ts";
-import { keptBack, type Statements } from "./statements.ts";
+import { atOnce, keptBack, type Statements } from "./statements.ts";
 import type { Sweeps } from "./sweep.ts";
 
 type Operations = Pick<
 	OutboxStore,
-	"resume" | "suspend" | "endSuspension" | "suspended" | "beat" | "leave" | "workers" | "counts" | "list"
+	"resume" | "suspend" | "endSuspension" | "suspended" | "beat" | "leave" | "workers" | "counts" | "list" | "search"
 >;
 
 interface Run extends Pick<Sweeps, "changeQueues"> {
@@ -19,6 +20,8 @@ interface Run extends Pick<Sweeps, "changeQueues"> {
 
 /** A text whose result is not known for so long is late. */
 const stuckMs = 2 * 60_000;
+/** By how much the clocks of machines that enqueue may differ, and a text may have waited for its transaction to store it. */
+const unorderedMs = 24 * 60 * 60_000;
 /** What settings and hooks keep back, once for each agency and reason. */
 function keptBackIn(rows: readonly Row[]): StoredWait[] {
 	const found = new Map<string, StoredWait>();
@@ -96,5 +99,20 @@ export function createOperations(statements: Statements, { query, change, change
 			};
 		},
 		list: async (state, limit, agencyId = "") => (await query(statements.list(state), [limit, agencyId])).map(textFrom),
+		async search({ to, agencyId = "", state = "", since = 0, before = Number.MAX_SAFE_INTEGER }, limit) {
+			const found: OutboxText[] = [];
+			const number = to === undefined ? [] : [to];
+			for (let last = before; ; ) {
+				const keys = await query(statements.search(to !== undefined), [agencyId, state, since, last, ...number]);
+				const fitting = keys.filter(({ fits }) => Number(fits) === 1).map(({ seq }) => Number(seq));
+				const wanted = fitting.slice(0, limit - found.length);
+				const rows = wanted.length > 0 ? await query(statements.bySeq(wanted.join(", ")), []) : [];
+				found.push(...rows.map(textFrom).sort((one, other) => other.seq - one.seq));
+				const end = keys.at(-1);
+				const isLast = !end || keys.length < atOnce || Number(end.created_at) < since - unorderedMs;
+				if (isLast || fitting.length > wanted.length || found.length >= limit) return found;
+				last = Number(end.seq);
+			}
+		},
 	};
 }

@@ -239,6 +239,7 @@ export function createSqlStore(database: Database): OutboxStore {
 		endSuspension: changing("resume", operations.endSuspension),
 		counts: seeing(operations.counts),
 		list: seeing(operations.list),
+		search: seeing(operations.search),
 	};
 }
 

@@ -234,6 +234,15 @@ const statements = ({ texts, contacts, queues, agencies, workers, meta }: Names)
 	counts: countsOf({ texts, queues, agencies, contacts }),
 	list: (state) =>
 		`select * from ${texts} where state = '${state}' and ($2 = '' or agency_id = $2) order by next_at limit $1`,
+	search: (isOfNumber) => {
+		const part = (among: string): string => `select seq, created_at, case when ($1 = '' or agency_id = $1)
+				and ($2 = '' or state = $2) and created_at >= $3 then 1 else 0 end as fits
+			from ${texts} where ${among} seq < $4 order by seq desc limit ${atOnce}`;
+		const ofState = (state: number): string =>
+			`select * from (${part(`recipient = $5 and ${isOpen} = ${state} and `)}) as part${state}`;
+		return isOfNumber ? `${ofState(0)} union all ${ofState(1)} order by seq desc limit ${atOnce}` : part("");
+	},
+	bySeq: (seqs) => `select * from ${texts} where seq in (${seqs})`,
 });
 
 type Statement = [sql: string, values: Value[]];

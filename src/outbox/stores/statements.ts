@@ -235,6 +235,12 @@ export interface Statements {
 	counts: string;
 	/** limit, agency */
 	list: (state: ListedState) => string;
+	/**
+	 * The next texts before one, of a number or of all, and which of them fit. agency, state, since, the last one before; the number.
+	 * A statement reads {@link atOnce} rows of an index, whether they fit or not.
+	 */
+	search: (isOfNumber: boolean) => string;
+	bySeq: (seqs: string) => string;
 }
 
 /** The columns of a new text. Its state, version and moment come after them. */

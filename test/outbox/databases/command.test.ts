@@ -260,6 +260,37 @@ async function operate(place: Place, store: OutboxStore): Promise<void> {
 			/"by":"Colleague Cleo","why":"Because Dora called","meta":\{"visit":7\}.*"body":"Secret words"/,
 		);
 	}
+	for (const args of [
+		["--to", anna.phoneNumber],
+		["--to", anna.phoneNumber, "--state", "unknown", "--agency", agency.id],
+		["--since", "2026-01-01T00:00:00Z"],
+	]) {
+		const hidden = await run(place, "list", ...args);
+		expect([hidden.code, inWords(hidden.out)]).toEqual([
+			0,
+			expect.stringMatching(/note-1 unknown since .*, sent .* 1 /),
+		]);
+		expect(hidden.out).not.toMatch(/Secret|447700|Cleo|Dora/);
+		const shown = await run(place, "list", ...args, "--show-content");
+		expect(shown.out).toMatch(/Secret words\n\s*By Colleague Cleo\n\s*Why: Because Dora called\n/);
+		const json = JSON.parse((await run(place, "list", ...args, "--json")).out);
+		expect(json.texts).toEqual([expect.objectContaining({ id: "note-1", sentAt: expect.any(String) })]);
+		expect(JSON.stringify(json)).not.toMatch(/Secret|447700|Cleo|Dora/);
+	}
+	for (const args of [
+		["--to", "+447700900102"],
+		["--since", "2999-01-01T00:00:00Z"],
+		["--state", "delivered"],
+	])
+		expect((await run(place, "list", ...args)).out).not.toContain("note-1");
+	for (const args of [
+		["--to", "0170-secret"],
+		["--since", "secret"],
+	]) {
+		const { code, err } = await run(place, "list", ...args);
+		expect([code, err]).toEqual([2, expect.stringMatching(new RegExp(args[0]?.slice(2) ?? ""))]);
+		expect(err).not.toContain("secret");
+	}
 	const resolved = await run(place, "resolve", "note-1", "--as", "sent", "--by", "Ann", "--yes");
 	expect([resolved.code, resolved.out]).toEqual([0, expect.stringContaining("Resolved by Ann.")]);
 	expect((await outbox.status("note-1"))?.state).toBe("sent");

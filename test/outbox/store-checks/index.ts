@@ -78,6 +78,7 @@ const methods = Object.keys({
 	workers: true,
 	counts: true,
 	list: true,
+	search: true,
 } satisfies Record<Exclude<keyof OutboxStore, "~outbox" | "time">, true>);
 
 /**

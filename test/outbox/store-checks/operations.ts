@@ -185,6 +185,36 @@ export const operationChecks: Check[] = [
 		},
 	},
 	{
+		title: "search finds the texts of a number, an agency, a state and a time, the newest first",
+		async run(given) {
+			const old = { createdAt: noon - 9 };
+			const others = Array.from({ length: 520 }, (_, at) => textOf(`o${at}`, { to: "+447700900109" }));
+			const store = await given(textOf("a", old), textOf("b"), textOf("x", otherAgency));
+			await store.insertMany(others, undefined);
+			await store.insertMany([textOf("c"), textOf("d")], undefined);
+			await change(store, "b", { state: "sent", nextAt: null });
+			await change(store, "d", { state: "unknown", nextAt: null });
+			const found = async (...filter: Parameters<OutboxStore["search"]>) => idsOf(await store.search(...filter));
+			const { to, agencyId } = recipient;
+			const [b, c] = [await rowOf(store, "b"), await rowOf(store, "c")];
+			equal("all of a number", await found({ to }, 10), ["d", "c", "x", "b", "a"]);
+			equal("of one agency", await found({ to, agencyId }, 10), ["d", "c", "b", "a"]);
+			equal("the first two", await found({ to }, 2), ["d", "c"]);
+			equal("those after them", await found({ to, before: c.seq }, 2), ["x", "b"]);
+			equal("of a state", await found({ to, state: "waiting" }, 10), ["c", "x", "a"]);
+			equal("since a time", await found({ to, since: noon }, 10), ["d", "c", "x", "b"]);
+			equal("of all", await found({}, 3), ["d", "c", "o519"]);
+			equal("of all, before one", await found({ before: b.seq }, 10), ["a"]);
+			equal("one behind many that do not fit", await found({ state: "sent" }, 10), ["b"]);
+			equal("of an agency", await found({ agencyId: otherAgency.agencyId }, 10), ["x"]);
+			equal("as many as there are", (await found({}, 1_000)).length, 525);
+			equal("none", await found({ to: "+447700900108" }, 10), []);
+			like("a row", (await store.search({ to }, 10))[3], b);
+			await store.erase({ to });
+			equal("after erase", await found({ to }, 10), ["c", "x", "a"]);
+		},
+	},
+	{
 		title: "workers lists who has given a sign of life, until they leave",
 		async run(given) {
 			const store = await given();
