@@ -1,14 +1,15 @@
 /*
  * Cancels texts, and erases contacts.
  */
+import { checkedLater, fieldsOf, optional } from "../shared/validation.ts";
 import { type OutboxContext, wake } from "./context.ts";
 import { gate } from "./gate/gate.ts";
 import { type Situation, storedSituation } from "./gate/situation.ts";
 import { onCancel } from "./gate/waiting.ts";
-import { check, text } from "./input.ts";
-import { type ContactOptions, type EraseOptions, erasedFrom, recipientFrom, type Whose } from "./recipient.ts";
+import { check, line, longestName, text } from "./input.ts";
+import { type EraseOptions, erasedFrom, type StopOptions, stoppedFrom, type Whose } from "./recipient.ts";
 import { type Change, isUnfinished, type OutboxText } from "./text.ts";
-import { type Transaction, withTx } from "./transaction.ts";
+import type { Transaction } from "./transaction.ts";
 
 /** Ids of the texts that `cancelAll` found. */
 export interface CancelledTexts {
@@ -18,6 +19,16 @@ export interface CancelledTexts {
 	tooLate: string[];
 }
 
+/** Options of `cancel`. */
+export interface CancelOptions {
+	/** Your open transaction: the text is cancelled with it, or not at all. */
+	tx?: Transaction | undefined;
+	/** Who cancels it, for the steps of the text: one line of at most 100 characters. */
+	by?: string | undefined;
+}
+
+const schema = fieldsOf<CancelOptions>({ tx: checkedLater(), by: optional(line(longestName)) });
+
 /** What is noted of a text that is cancelled. */
 interface CancelMarks {
 	erase?: true;
@@ -25,24 +36,21 @@ interface CancelMarks {
 }
 
 /** Nothing is awaited before the statement of a transaction, as in `enqueue`. */
-export async function cancel(
-	context: OutboxContext,
-	id: string,
-	given: { tx?: Transaction | undefined } = {},
-): Promise<boolean> {
+export async function cancel(context: OutboxContext, id: string, given: CancelOptions = {}): Promise<boolean> {
 	const { store, clock, now } = context.options;
-	const { tx } = check(withTx, "options", given, "cancel");
+	const { tx, by } = check(schema, "options", given, "cancel");
 	const known = text("id", id, "cancel");
 	const measuring = clock.measure(tx);
 	if (measuring) await measuring;
-	if (tx !== undefined) return (await store.cancelIn(known, now(), tx))?.state === "cancelled";
-	const row = await cancelText(context, known);
+	if (tx !== undefined) return (await store.cancelIn(known, now(), tx, by))?.state === "cancelled";
+	const row = await cancelText(context, known, {}, by);
 	if (row) await wake(context, row);
 	return row?.state === "cancelled";
 }
 
-export async function cancelAll(context: OutboxContext, given: ContactOptions): Promise<CancelledTexts> {
-	return stop(context, recipientFrom(context.options, given, "cancelAll"));
+export async function cancelAll(context: OutboxContext, given: StopOptions): Promise<CancelledTexts> {
+	const { recipient, by } = stoppedFrom(context.options, given, "cancelAll");
+	return stop(context, recipient, {}, by);
 }
 
 export async function erase(context: OutboxContext, given: EraseOptions): Promise<CancelledTexts> {
@@ -53,13 +61,18 @@ export async function erase(context: OutboxContext, given: EraseOptions): Promis
 }
 
 /** First no further text may begin, then each one is cancelled. */
-async function stop(context: OutboxContext, recipient: Whose, marks?: CancelMarks): Promise<CancelledTexts> {
+async function stop(
+	context: OutboxContext,
+	recipient: Whose,
+	marks: CancelMarks,
+	by?: string,
+): Promise<CancelledTexts> {
 	const { store, clock } = context.options;
 	await clock.measure();
-	await store.stop(recipient, marks?.erase ? "erase" : "cancelAll");
+	await store.stop(recipient, marks.erase ? "erase" : "cancelAll");
 	const found: CancelledTexts = { cancelled: [], tooLate: [] };
 	for (const { id } of await store.unfinished(recipient)) {
-		const row = await cancelText(context, id, marks);
+		const row = await cancelText(context, id, marks, by);
 		found[row?.state === "cancelled" ? "cancelled" : "tooLate"].push(id);
 	}
 	return found;
@@ -70,10 +83,13 @@ export async function cancelText(
 	context: OutboxContext,
 	id: string,
 	marks: CancelMarks = {},
+	by?: string,
 ): Promise<OutboxText | undefined> {
 	const { options, change } = context;
-	const { row, isChanged } = await change(id, (found) =>
-		isUnfinished(found.state) ? cancelling(found, marks, options, options.now()) : undefined,
+	const { row, isChanged } = await change(
+		id,
+		(found) => (isUnfinished(found.state) ? cancelling(found, marks, options, options.now()) : undefined),
+		by,
 	);
 	// A worker finds out whether it was sent.
 	if (isChanged && row?.state === "waiting") await wake(context, row);

@@ -59,7 +59,18 @@ export function stepsOf(text: OutboxText): ExplainedStep[] {
 	const unless = limits.length === 0 ? "" : `, not to be sent ${limits.join(" or ")}`;
 	const enqueued = { at: new Date(createdAt), until: null, sentence: `Enqueued (${purpose})${unless}.` };
 	const journal = (text.progress.journal ?? []).filter(({ state }) => state !== undefined);
-	return [enqueued, ...journal.map(stepFrom)];
+	const { cancelledBy, cancelledAt } = text.progress;
+	const inTransaction =
+		cancelledBy === undefined || cancelledAt === undefined
+			? []
+			: [
+					{
+						at: new Date(cancelledAt),
+						until: null,
+						sentence: `Cancelled in your transaction, as ${cancelledBy} said.`,
+					},
+				];
+	return [enqueued, ...[...journal.map(stepFrom), ...inTransaction].sort((one, other) => +one.at - +other.at)];
 }
 
 function stepFrom(entry: JournalEntry): ExplainedStep {

@@ -4,7 +4,7 @@
  * @module messaging-conversations/outbox
  */
 
-export type { CancelledTexts } from "./cancel.ts";
+export type { CancelledTexts, CancelOptions } from "./cancel.ts";
 export type { ExplainedStep, Explanation } from "./explain.ts";
 export type { EnqueuedStatus, EnqueuedText, EnqueueOptions, IgnoredField, ObservedChange } from "./given-text.ts";
 export type { OutboxHealth, PauseHealth, WorkerHealth } from "./health.ts";
@@ -14,7 +14,7 @@ export { createOutbox, type Outbox } from "./outbox.ts";
 export { isOptIn, isOptOut, isRefusal, isWrongNumber } from "./policy/opt-out/opt-out.ts";
 export type { OnHeld, Purpose } from "./policy/purpose.ts";
 export type { QuietHours } from "./policy/quiet-hours.ts";
-export type { ContactOptions, EraseOptions } from "./recipient.ts";
+export type { ContactOptions, EraseOptions, StopOptions } from "./recipient.ts";
 export type { SettledChange } from "./settled.ts";
 export type { OutboxStatus } from "./status.ts";
 export type { Suspension } from "./suspension.ts";

@@ -12,7 +12,7 @@ import { object, refuse, text } from "./input.ts";
 import { isFurther } from "./match.ts";
 import { createContact } from "./policy/contact.ts";
 import { isNumberWrong, isOptedOut, storedView } from "./policy/contact-view.ts";
-import { type ContactOptions, recipientFrom, type Whose } from "./recipient.ts";
+import { type ContactOptions, recipientFrom, type StopOptions, stoppedFrom, type Whose } from "./recipient.ts";
 import { storableId } from "./text.ts";
 
 export async function observe(context: OutboxContext, change: ObservedChange): Promise<void> {
@@ -37,12 +37,12 @@ export async function observe(context: OutboxContext, change: ObservedChange): P
 	await wake(context, who);
 }
 
-export async function optOut(context: OutboxContext, given: ContactOptions): Promise<void> {
+export async function optOut(context: OutboxContext, given: StopOptions): Promise<void> {
 	const { store, clock, now } = context.options;
-	const recipient = recipientFrom(context.options, given, "optOut");
+	const { recipient, by } = stoppedFrom(context.options, given, "optOut");
 	await clock.measure();
 	await store.note(recipient, { optedOut: { own: now() } }, "optOut");
-	await endOptedOut(context, recipient, []);
+	await endOptedOut(context, recipient, [], by);
 	await wake(context, recipient);
 }
 
@@ -69,18 +69,23 @@ async function endOptedOut(
 	{ options, optOuts, change }: OutboxContext,
 	recipient: Whose,
 	messages: readonly Message[],
+	by?: string,
 ): Promise<void> {
 	const { store, now } = options;
 	for (const { id } of await store.unfinished(recipient))
-		await change(id, async (row) => {
-			const isHeld = row.state === "held" && !row.progress.cancelRequested;
-			if (row.state !== "waiting" && !isHeld) return undefined;
-			const contact = createContact(store, optOuts, row, now, "observe");
-			await contact.learn(null);
-			await contact.hear(messages);
-			const answer = gate({ ...storedSituation(row, options, now()), contact: await contact.view() }, onOptOut);
-			return answer && "change" in answer ? answer.change : undefined;
-		});
+		await change(
+			id,
+			async (row) => {
+				const isHeld = row.state === "held" && !row.progress.cancelRequested;
+				if (row.state !== "waiting" && !isHeld) return undefined;
+				const contact = createContact(store, optOuts, row, now, "observe");
+				await contact.learn(null);
+				await contact.hear(messages);
+				const answer = gate({ ...storedSituation(row, options, now()), contact: await contact.view() }, onOptOut);
+				return answer && "change" in answer ? answer.change : undefined;
+			},
+			by,
+		);
 }
 
 /** Takes the reason from what waited because of a wrong number. What is due in days would keep it until then. */

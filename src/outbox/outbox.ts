@@ -1,6 +1,6 @@
 import { observerOf } from "../shared/observer.ts";
 import { abortSignal, fieldsOf, optional } from "../shared/validation.ts";
-import { type CancelledTexts, cancel, cancelAll, erase } from "./cancel.ts";
+import { type CancelledTexts, type CancelOptions, cancel, cancelAll, erase } from "./cancel.ts";
 import { createChange } from "./change.ts";
 import type { OutboxContext } from "./context.ts";
 import { enqueue, enqueueMany } from "./enqueue.ts";
@@ -19,7 +19,7 @@ import {
 } from "./operator.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
 import { createOptOutReader } from "./policy/contact.ts";
-import type { ContactOptions, EraseOptions } from "./recipient.ts";
+import type { ContactOptions, EraseOptions, StopOptions } from "./recipient.ts";
 import { acknowledge, type SettledChange, settled } from "./settled.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { Lease } from "./store.ts";
@@ -164,7 +164,7 @@ export interface Outbox {
 	 * text waits for it. A text between two tries is only marked then, and `onSettled` is not called.
 	 * @example if (!(await outbox.cancel("note-1"))) console.log("too late");
 	 */
-	cancel: (id: string, options?: { tx?: Transaction | undefined }) => Promise<boolean>;
+	cancel: (id: string, options?: CancelOptions) => Promise<boolean>;
 	/**
 	 * Cancels every text that waits for a contact, and marks those that are `sending` or `held` as {@link Outbox.cancel} does.
 	 * Covers texts whose transaction is still open. Texts that are enqueued later are sent. Without `agencyId` it covers all
@@ -173,7 +173,7 @@ export interface Outbox {
 	 * const { tooLate } = await outbox.cancelAll({ to: "+447700900101" });
 	 * console.log(`${tooLate.length} texts may still be delivered`);
 	 */
-	cancelAll: (options: ContactOptions) => Promise<CancelledTexts>;
+	cancelAll: (options: StopOptions) => Promise<CancelledTexts>;
 	/**
 	 * Erases a contact of an agency, or with `everyAgency: true` of all of them: cancels as {@link Outbox.cancelAll} does, and removes
 	 * the number, the text, `by`, `why`, `meta` and the steps of every finished row.
@@ -193,7 +193,7 @@ export interface Outbox {
 	 * it: see `optOut` of {@link OutboxOptions}. It stays when the contact is forgotten. Without `agencyId` it covers all agencies.
 	 * @example await outbox.optOut({ to: "+447700900101" });
 	 */
-	optOut: (options: ContactOptions) => Promise<void>;
+	optOut: (options: StopOptions) => Promise<void>;
 	/**
 	 * Stores that a contact wants texts again. Returns whether they get them now: of an opt-out and an opt-in the newer one counts. A
 	 * message with STOP has the time of the service, and this call that of your machine. If the two are less than five minutes apart,

@@ -3,15 +3,21 @@
  */
 import { checkedLater, fieldsOf, optional, rule } from "../shared/validation.ts";
 import { numberIn } from "./given-text.ts";
-import { check, refuse } from "./input.ts";
+import { check, line, longestName, refuse } from "./input.ts";
 import type { CheckedOptions } from "./options.ts";
 
-/** Which contact `cancelAll`, `optOut` and `optIn` mean. */
+/** Which contact `optIn` means. */
 export interface ContactOptions {
 	/** Contact phone number, as written. */
 	to: string;
 	/** The agency's id. @default all agencies */
 	agencyId?: string | undefined;
+}
+
+/** Which texts `cancelAll` and `optOut` stop, and who says so. */
+export interface StopOptions extends ContactOptions {
+	/** Who says so, for the steps of the texts that it stops: one line of at most 100 characters. */
+	by?: string | undefined;
 }
 
 /** Whom `erase` erases: a contact of one agency, or, in so many words, of every agency. */
@@ -40,6 +46,11 @@ export interface Whose {
 // The client knows numbers and agency ids.
 const schema = fieldsOf<ContactOptions>({ to: checkedLater(), agencyId: checkedLater() });
 
+const stopping = fieldsOf<StopOptions>({
+	to: checkedLater(),
+	agencyId: checkedLater(),
+	by: optional(line(longestName)),
+});
 const erasing = fieldsOf<ContactOptions & { everyAgency?: true | undefined }>({
 	to: checkedLater(),
 	agencyId: checkedLater(),
@@ -48,6 +59,16 @@ const erasing = fieldsOf<ContactOptions & { everyAgency?: true | undefined }>({
 
 export function recipientFrom(options: CheckedOptions, given: ContactOptions, operation: string): Whose {
 	return whoseOf(options, check(schema, "options", given, operation), operation);
+}
+
+/** The same, with the person who says so. */
+export function stoppedFrom(
+	options: CheckedOptions,
+	given: StopOptions,
+	operation: string,
+): { recipient: Whose; by: string | undefined } {
+	const { by, ...whose } = check(stopping, "options", given, operation);
+	return { recipient: whoseOf(options, whose, operation), by };
 }
 
 /** Nothing is erased in every agency because an id was missing. */

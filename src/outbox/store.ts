@@ -70,8 +70,10 @@ export interface OutboxStore extends DatabaseStore {
 	 * Cancels an unfinished text in the caller's transaction, and returns its row. One that waits and was never requested ends as
 	 * `cancelled`, reason `requested`. Any other one is only marked as `cancelRequested`, and due at once if it waits, because a worker
 	 * ends it. Undefined for an unknown id.
+	 *
+	 * @param by the person who cancels it
 	 */
-	cancelIn: (id: string, now: number, tx: unknown) => Promise<OutboxText | undefined>;
+	cancelIn: (id: string, now: number, tx: unknown, by?: string) => Promise<OutboxText | undefined>;
 	/** Finds the row of an id. */
 	find: (id: string) => Promise<OutboxText | undefined>;
 	/**

@@ -104,6 +104,10 @@ export interface Progress {
 	baseline: Baseline | null;
 	/** The text may not be sent again. */
 	cancelRequested?: boolean | undefined;
+	/** Who cancelled it in a transaction of the caller, which can't write a journal. */
+	cancelledBy?: string | undefined;
+	/** When they did, in milliseconds. */
+	cancelledAt?: number | undefined;
 	/** It may not be sent again because a text was enqueued that supersedes it. */
 	superseded?: true | undefined;
 	/** The text is erased as soon as it has ended. */

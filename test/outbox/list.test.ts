@@ -92,3 +92,40 @@ describe("outbox.list", () => {
 		expect(String(error)).not.toContain("secret");
 	});
 });
+
+describe("who stopped a text", () => {
+	const lastStep = async ({ outbox }: ReturnType<typeof createWorld>, id: string) =>
+		(await outbox.explain(id))?.steps.at(-1)?.sentence;
+
+	test("is in its steps: by cancel, cancelAll and optOut, and gone once it is erased", async () => {
+		const world = createWorld();
+		const { outbox, anna } = world;
+		const to = anna.phoneNumber;
+		const notBefore = new Date(world.sandbox.clock.now().getTime() + 86_400_000);
+		await add(world, "1", { notBefore });
+		await outbox.cancel("1", { by: " Ann " });
+		expect(await lastStep(world, "1")).toMatch(/cancelled, because of requested, as Ann said/);
+		await add(world, "2", { notBefore });
+		await outbox.cancelAll({ to, by: "Ben" });
+		expect(await lastStep(world, "2")).toMatch(/cancelled, because of requested, as Ben said/);
+		await add(world, "3", { notBefore });
+		await add(world, "4", { notBefore });
+		await outbox.cancel("4");
+		expect(await lastStep(world, "4")).not.toContain("said");
+		await outbox.optOut({ to, by: "Cleo" });
+		expect(await lastStep(world, "3")).toMatch(/cancelled, because of opted_out, as Cleo said/);
+		await outbox.erase({ to, everyAgency: true });
+		expect(JSON.stringify(world.store.all())).not.toMatch(/Ann|Ben|Cleo/);
+	});
+
+	test.each(["cancel", "cancelAll", "optOut"] as const)("%s refuses a bad name without it", async (operation) => {
+		const { outbox, anna } = createWorld();
+		for (const by of ["", "secret".repeat(20), "secret\nsecret", 7, null]) {
+			const given = { to: anna.phoneNumber, by } as { to: string; by: string };
+			const running = operation === "cancel" ? outbox.cancel("1", { by: given.by }) : outbox[operation](given);
+			const error = await Promise.resolve(running).catch((thrown: unknown) => thrown);
+			expect(error).toMatchObject({ _tag: "PartnerInvalidInput", field: "by" });
+			expect(String(error)).not.toContain("secret");
+		}
+	});
+});

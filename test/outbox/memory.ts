@@ -216,9 +216,13 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			return { text: await insert(text), old: structuredClone(rows.get(id)) };
 		},
 		insertMany: (texts) => Promise.all(texts.map(insert)),
-		async cancelIn(id, now) {
+		async cancelIn(id, now, _tx, by) {
 			const row = rows.get(id);
-			if (row && unfinished.includes(row.state)) cancel(row, "requested", now);
+			if (row && unfinished.includes(row.state)) {
+				cancel(row, "requested", now);
+				const found = rows.get(id);
+				if (found && by !== undefined) found.progress = { ...found.progress, cancelledBy: by, cancelledAt: now };
+			}
 			return structuredClone(rows.get(id));
 		},
 		find: async (id) => structuredClone(rows.get(id)),

@@ -116,7 +116,7 @@ function tablesOf({ texts, workers, contacts, queues, agencies, meta }: Names): 
 			"not_before bigint, not_after bigint, purpose varchar(16) not null, priority bigint not null default 0, by_whom varchar(255), why varchar(255), given longtext, created_at bigint not null",
 			"state varchar(32) not null, reason varchar(64), since bigint not null, sent_at bigint, ended_at bigint, next_at bigint",
 			"attempts bigint not null default 0, failures bigint not null default 0",
-			"restored_from bigint, restored_to bigint, cancel_reason varchar(16)",
+			"restored_from bigint, restored_to bigint, cancel_reason varchar(16), cancelled_by varchar(255), cancelled_at bigint",
 			"ready_at bigint not null default 0, begun_at bigint not null default 0",
 			"version bigint not null, message_id varchar(255), queue_id varchar(255), unacknowledged bigint",
 			"progress longtext not null, arrived tinyint default 1",

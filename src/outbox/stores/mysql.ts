@@ -75,7 +75,7 @@ const statements = (names: Names): Statements => {
 	const remove = (among: string, fits: string, index: string): Change =>
 		changing(texts, `delete from ${texts}`, { among, fits, index: `force index (${index})`, end: "" });
 	const erased = `recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
-		queue_id = null, by_whom = null, why = null, given = null, attempts = 0, failures = 0, progress = '{}', next_at = null, version = version + 1`;
+		queue_id = null, by_whom = null, why = null, cancelled_by = null, cancelled_at = null, given = null, attempts = 0, failures = 0, progress = '{}', next_at = null, version = version + 1`;
 	const awake = "if(state = 'waiting' and attempts = 0, greatest(ready_at, $1), $1)";
 	const ofNumber = "recipient = $1 and (length($2) = 0 or agency_id = $2)";
 	return {
@@ -348,7 +348,7 @@ export function mysqlStore(
 		insertIn: async (tx, rows) => insertIn(transactionOf(tx, "mysql", "enqueue", pool), names, rows),
 		supersedeIn: async (tx, values, old) =>
 			supersedeIn(transactionOf(tx, "mysql", "enqueue", pool), names, values, old),
-		cancelIn: (tx, id, now) => cancelIn(transactionOf(tx, "mysql", "cancel", pool), names, id, now),
+		cancelIn: (tx, id, now, by) => cancelIn(transactionOf(tx, "mysql", "cancel", pool), names, { id, now, by }),
 		async acknowledge(values) {
 			const keys = await run(`select seq from ${texts} where id in (${idsOf(values)})`, values);
 			if (keys.length > 0) await run(acknowledged(texts, keys, values), values);
@@ -535,16 +535,20 @@ async function acknowledgeIn(connection: Connection, names: Names, values: Value
 	);
 }
 
-const cancel = (texts: string, reason: "requested" | "superseded"): string =>
-	`update ${texts} force index (primary) set arrived = 1, ${cancelled(reason, "$2")}`;
+const cancel = (texts: string, reason: "requested" | "superseded", by?: string): string =>
+	`update ${texts} force index (primary) set arrived = 1, ${cancelled(reason, "$2", by)}`;
 
-async function cancelIn(connection: Connection, names: Names, id: string, now: number): Promise<Row | undefined> {
+async function cancelIn(
+	connection: Connection,
+	names: Names,
+	{ id, now, by }: { id: string; now: number; by: string | null },
+): Promise<Row | undefined> {
 	const read = `select seq from ${names.texts} where id = $1 and state <> '${unconfirmed}'`;
 	const { rows } = await changeIn(connection, "cancel", names, [read, [id]], ([row], isProven) =>
 		row
 			? [
-					`${cancel(names.texts, "requested")} where seq = $1 and state in ${open} and ${isProven}`,
-					[Number(row.seq), now],
+					`${cancel(names.texts, "requested", "$3")} where seq = $1 and state in ${open} and ${isProven}`,
+					[Number(row.seq), now, by],
 				]
 			: undefined,
 	);

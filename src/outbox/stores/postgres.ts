@@ -53,7 +53,7 @@ const ofNumber = "recipient = $1 and ($2::text = '' or agency_id = $2::text)";
 const awake = "case when state = 'waiting' and attempts = 0 then greatest(ready_at, $1::bigint) else $1::bigint end";
 /** What `erase` changes. */
 const erased = `recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
-	queue_id = null, by_whom = null, why = null, given = null, attempts = 0, failures = 0, progress = '{}', next_at = null, version = version + 1`;
+	queue_id = null, by_whom = null, why = null, cancelled_by = null, cancelled_at = null, given = null, attempts = 0, failures = 0, progress = '{}', next_at = null, version = version + 1`;
 
 const statements = ({ texts, contacts, queues, agencies, workers, meta }: Names, hidden: string): Statements => ({
 	find: `select * from ${texts} where id = $1`,
@@ -285,8 +285,8 @@ export function postgresStore(
 		const missing = rows.flatMap(([id]) => (ids.has(id) ? [] : [id]));
 		return missing.length > 0 ? found(missing) : undefined;
 	};
-	const cancel = (reason: "requested" | "superseded", now: string): string =>
-		`update ${texts} set ${cancelled(reason, now)}, arrived = 1 from proof where is_open`;
+	const cancel = (reason: "requested" | "superseded", now: string, by?: string): string =>
+		`update ${texts} set ${cancelled(reason, now, by)}, arrived = 1 from proof where is_open`;
 	const isMeant = (count: number): string =>
 		`(id, unacknowledged) in (values ${rowsOfMarks(count, 2, (pair) => `(${pair.replace(/, (.*)/, ", cast($1 as bigint)")})`)})`;
 
@@ -353,12 +353,12 @@ export function postgresStore(
 			);
 			return isDone ? both(await connection.query(...found([id, by])), by, id) : refuseEnded("enqueue");
 		},
-		async cancelIn(tx, id, now) {
+		async cancelIn(tx, id, now, by) {
 			const connection = transactionOf(tx, "postgres", "cancel", pool);
-			const change = `${cancel("requested", "$2::bigint")} and id = $1 and state in ${open}`;
+			const change = `${cancel("requested", "$2::bigint", "$3::text")} and id = $1 and state in ${open}`;
 			const isDone = await proven(
 				{ connection, hidden, least, operation: "cancel" },
-				[id, now],
+				[id, now, by],
 				(proof) => `with ${proof}, done as (${change} returning 1) select is_open, hidden, least from proof`,
 			);
 			return isDone ? (await connection.query(...found([id])))[0] : refuseEnded("cancel");

@@ -9,7 +9,7 @@ import { savedColumns } from "./statements.ts";
 
 /** The columns that are numbers, which PostgreSQL gives as strings. */
 const numbers =
-	/^(seq|notBefore|notAfter|priority|createdAt|since|nextAt|readyAt|version|unacknowledged|sentAt|endedAt|attempts|failures|restored(From|To))$/;
+	/^(seq|notBefore|notAfter|priority|createdAt|since|nextAt|readyAt|version|unacknowledged|sentAt|endedAt|attempts|failures|restored(From|To)|cancelledAt)$/;
 /** The columns that only statements use. */
 const internal = /^(begunAt|stoppedAt|arrived|isOpen|hidden|least|mark|wave|part[A-Z]\w*)$/;
 
@@ -28,6 +28,8 @@ export function textFrom(row: Row): OutboxText {
 		restoredFrom,
 		restoredTo,
 		cancelReason,
+		cancelledBy,
+		cancelledAt,
 		...text
 	} = Object.fromEntries(fields);
 	return {
@@ -41,6 +43,7 @@ export function textFrom(row: Row): OutboxText {
 			failures,
 			...(restoredTo !== null && { restored: { from: restoredFrom, to: restoredTo } }),
 			...(cancelReason !== null && { cancelRequested: true }),
+			...(cancelledBy !== null && { cancelledBy, cancelledAt }),
 			...(cancelReason === "superseded" && { superseded: true }),
 		},
 	};
@@ -61,7 +64,9 @@ const rankOf = ({ state, progress }: OutboxText): number =>
 
 /** The values of a row that `save` writes, after those by which it finds the row. */
 export function savedValues(text: OutboxText): Value[] {
-	const { attempts, failures, restored, cancelRequested, superseded, ...rest } = text.progress;
+	const { attempts, failures, restored, cancelRequested, superseded, ...written } = text.progress;
+	// Only a transaction of the caller writes these.
+	const { cancelledBy: _, cancelledAt: __, ...rest } = written;
 	const values: Record<(typeof savedColumns)[number], Value> = {
 		state: text.state,
 		reason: text.reason,

@@ -125,8 +125,8 @@ export function createSqlStore(database: Database): OutboxStore {
 				old: rows.old && textFrom(refuseChangedText(rows.old)),
 			}));
 		},
-		async cancelIn(id, now, tx) {
-			const row = await shielded([id], database.cancelIn(tx, id, now));
+		async cancelIn(id, now, tx, by) {
+			const row = await shielded([id], database.cancelIn(tx, id, now, by ?? null));
 			return row && textFrom(refuseChangedText(row));
 		},
 		async find(id) {

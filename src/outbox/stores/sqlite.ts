@@ -59,7 +59,7 @@ const ofNumber = "recipient = $1 and ($2 = '' or agency_id = $2)";
 const awake = "case when state = 'waiting' and attempts = 0 then max(ready_at, $1) else $1 end";
 /** What `erase` changes. */
 const erased = `recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
-	queue_id = null, by_whom = null, why = null, given = null, attempts = 0, failures = 0, progress = '{}', next_at = null, version = version + 1`;
+	queue_id = null, by_whom = null, why = null, cancelled_by = null, cancelled_at = null, given = null, attempts = 0, failures = 0, progress = '{}', next_at = null, version = version + 1`;
 
 const statements = ({ texts, contacts, queues, agencies, workers, meta }: Names): Statements => ({
 	find: `select * from ${texts} where id = $1`,
@@ -336,8 +336,8 @@ export function sqliteStore(
 	const least: Statement = [`select ${enqueueVersion(names)} as least`, []];
 	const refuseBy = ([row]: readonly Row[], operation: Operation): void => refuseEnqueue(row?.least, operation);
 	const find = `select * from ${texts} where id = $1`;
-	const cancel = (reason: "requested" | "superseded"): string =>
-		`update ${texts} set ${cancelled(reason, "$2")}, arrived = 1 where ${mayChange}`;
+	const cancel = (reason: "requested" | "superseded", by?: string): string =>
+		`update ${texts} set ${cancelled(reason, "$2", by)}, arrived = 1 where ${mayChange}`;
 	/** old text, now; new text, agency of the old one */
 	const supersede = `${cancel("superseded")} and id = $1 and state in ${open}
 		and agency_id = $4 and not exists (select 1 from ${texts} where id = $3)`;
@@ -380,9 +380,9 @@ export function sqliteStore(
 				return both(rows, by, id);
 			});
 		},
-		async cancelIn(tx, id, now) {
+		async cancelIn(tx, id, now, by) {
 			const statements: Statement[] = [
-				[`${cancel("requested")} and id = $1 and state in ${open}`, [id, now]],
+				[`${cancel("requested", "$3")} and id = $1 and state in ${open}`, [id, now, by]],
 				[find, [id]],
 				least,
 			];

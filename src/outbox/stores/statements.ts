@@ -30,7 +30,7 @@ export interface Database {
 	/** The same for one text that takes the place of another one. Gives the rows of both, as `supersede` of a store does. */
 	supersedeIn: (tx: unknown, text: Value[], old: SupersededRow) => Awaitable<{ text?: Row; old?: Row }>;
 	/** Cancels a text in the caller's open transaction, with the same proof, and gives its row. */
-	cancelIn: (tx: unknown, id: string, now: number) => Promise<Row | undefined>;
+	cancelIn: (tx: unknown, id: string, now: number, by: string | null) => Promise<Row | undefined>;
 	/** Acknowledges changes in the caller's open transaction, with the same proof. The values are ids, each with its revision. */
 	acknowledgeIn: (tx: unknown, values: Value[]) => Promise<unknown>;
 	/** Acknowledges changes. */
@@ -319,7 +319,7 @@ const cancelledColumns = [
  * ends it, because only its record shows whether it may have been sent: as `cancelling` of `cancel.ts` does outside of a transaction. The
  * state comes last: MySQL reads it as it has just been set.
  */
-export function cancelled(reason: "requested" | "superseded", now: string): string {
+export function cancelled(reason: "requested" | "superseded", now: string, by?: string): string {
 	// What was restored from a backup may have been sent, which the worker finds out.
 	const isUnsent = "state = 'waiting' and attempts = 0 and restored_to is null";
 	const changes: Record<(typeof cancelledColumns)[number], string> = {
@@ -334,7 +334,11 @@ export function cancelled(reason: "requested" | "superseded", now: string): stri
 		version: "version + 1",
 		state: `case when ${isUnsent} then 'cancelled' else state end`,
 	};
-	return cancelledColumns.map((name) => `${name} = ${changes[name]}`).join(", ");
+	const who =
+		by === undefined
+			? ""
+			: `cancelled_by = coalesce(${by}, cancelled_by), cancelled_at = case when ${by} is null then cancelled_at else ${now} end, `;
+	return who + cancelledColumns.map((name) => `${name} = ${changes[name]}`).join(", ");
 }
 
 /** The rows of a new text and of the one whose place it takes, among the rows of their ids. */

@@ -99,6 +99,20 @@ describe.each(databases)("on %s", (_, open) => {
 		expect(await outbox.status("b")).toMatchObject({ state: "cancelled", reason: "superseded", meta });
 	});
 
+	test("a text that is cancelled in a transaction says who did it, until it is erased", async () => {
+		const { outbox, note, transaction, rows } = await opened();
+		for (const id of ["a", "b"]) await outbox.enqueue({ ...note, id });
+		await transaction((tx) => outbox.cancel("a", { tx, by: "Ann" }));
+		await transaction((tx) => outbox.cancel("b", { tx }));
+		const steps = async (id: string) => JSON.stringify((await outbox.explain(id))?.steps);
+		expect(await steps("a")).toContain("Cancelled in your transaction, as Ann said.");
+		expect(await steps("b")).not.toContain("said");
+		expect(await outbox.list({ to: note.to })).toMatchObject([{ id: "b" }, { id: "a", state: "cancelled" }]);
+		await outbox.erase({ to: note.to, agencyId: note.agencyId });
+		expect(await outbox.list({ to: note.to })).toEqual([]);
+		expect(JSON.stringify(await rows("select * from outbox_texts"))).not.toContain("Ann");
+	});
+
 	test.each([undefined, { failures: 0 }, [{ failures: 0, more: 1 }]])(
 		"a text whose check has failed is due, whatever its meta says: %j",
 		async (meta) => {

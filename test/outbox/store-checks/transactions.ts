@@ -69,7 +69,8 @@ export function transactionChecks(transaction: RunTransaction): Check[] {
 				await change(store, "d", { state: "sent" });
 				const all = async (tx: unknown): Promise<unknown> => {
 					const states = [];
-					for (const id of ["a", "b", "c", "d", "e"]) states.push((await store.cancelIn(id, noon + 7, tx))?.state);
+					for (const id of ["a", "b", "c", "d", "e"])
+						states.push((await store.cancelIn(id, noon + 7, tx, "Ann"))?.state);
 					return states;
 				};
 				await rollBack(async (tx) => void (await all(tx)));
@@ -88,6 +89,15 @@ export function transactionChecks(transaction: RunTransaction): Check[] {
 				like("a cancelled row", await store.find("a"), ended);
 				like("a row between two tries", await store.find("b"), { state: "waiting", endedAt: null, nextAt: noon + 7 });
 				for (const id of ["b", "c"]) equal(`${id} is marked`, (await rowOf(store, id)).progress.cancelRequested, true);
+				for (const id of ["a", "b", "c"])
+					like(`who cancelled ${id}`, (await rowOf(store, id)).progress, { cancelledBy: "Ann", cancelledAt: noon + 7 });
+				await transaction(async (tx) => void (await store.cancelIn("b", noon + 8, tx)));
+				like("who cancelled it first", (await rowOf(store, "b")).progress, {
+					cancelledBy: "Ann",
+					cancelledAt: noon + 7,
+				});
+				await store.erase(recipient);
+				equal("who cancelled an erased text", (await rowOf(store, "a")).progress.cancelledBy, undefined);
 				like("a held row", await store.find("c"), { state: "held", unacknowledged: 2 });
 				equal("a sent row", (await rowOf(store, "d")).progress.cancelRequested, undefined);
 			},
