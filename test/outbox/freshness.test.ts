@@ -88,6 +88,8 @@ async function open({ adapter, apiKey, maxSockets, closes = false, ...options }:
 	const contact = (at: number) => {
 		const someone = agency.contact(`+44770090010${at}`);
 		someone.writes("Hello");
+		// Marketing waits for the AI.
+		agency.staff.setAi({ contact: someone, on: false });
 		return someone;
 	};
 	const anna = contact(1);

@@ -227,6 +227,8 @@ describe("enqueueMany", () => {
 		expect(world.store.all()).toHaveLength(3);
 		// The third one has never written.
 		for (const at of [1, 2]) world.agency.contact(`+44770090020${at}`).writes("Hello");
+		// The AI may still be talking with those who wrote.
+		world.sandbox.clock.advance({ hours: 1 });
 		await world.pass({ minutes: 1 });
 		expect(world.sends()).toHaveLength(2);
 		expect(await stateOf(world, "june-3")).toEqual(["expired", "window_closed"]);

@@ -1,4 +1,5 @@
 // Random days of one contact: whatever the outbox promises of a text is kept, unless something happens to the contact or a person acts.
+import type { FlowControl } from "messaging-conversations/sandbox";
 import { describe, expect, test } from "vitest";
 import { isLong } from "../length.ts";
 import { add, createWorld, type World } from "./world.ts";
@@ -21,6 +22,8 @@ interface Day extends World {
 	/** Whether the check of the application fails, and until when it puts texts off. */
 	check: { fails: boolean; waitUntil: Date | null };
 	ids: string[];
+	/** The flow that began last. */
+	flow?: FlowControl;
 	random: () => number;
 }
 
@@ -30,7 +33,16 @@ const events: ((day: Day) => unknown)[] = [
 		anna.writes(["Hello", "Who is this?", "STOP", "START", "Wrong number"][Math.floor(random() * 9)] ?? "Yes"),
 	({ anna }) => anna.accepts(),
 	({ anna }) => anna.declines(),
-	({ agency, anna }) => agency.staff.sends({ contact: anna, text: "From a colleague" }),
+	({ agency, anna }) =>
+		(anna.state().window.open || agency.state().eligibleForManualSend) &&
+		agency.staff.sends({ contact: anna, text: "From a colleague" }),
+	({ agency, anna }) => anna.state().ai.enabled && agency.ai.replies({ contact: anna, text: "Of course" }),
+	(day) => {
+		day.anna.writes("I want to visit the flat");
+		day.flow = day.agency.startFlow(day.anna);
+	},
+	({ flow, anna }) => anna.state().activeFlows > 0 && flow?.complete(),
+	({ agency, anna, random }) => agency.staff.setAi({ contact: anna, on: random() < 0.7 }),
 	({ outbox }) => outbox.suspend({ reason: "Wrong price" }),
 	({ outbox }) => outbox.resume(),
 	({ outbox, agency, anna }) => outbox.optIn({ agencyId: agency.id, to: anna.phoneNumber }),

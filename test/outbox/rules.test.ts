@@ -642,6 +642,47 @@ describe("a text waits for what has to be asked", () => {
 		expect(bodies(world)).toEqual(["notice", "second", "answer"]);
 	});
 
+	test("flow: a notice goes within a minute of the end of a flow, also if nobody has written since, and other agencies don't wait", async () => {
+		const world = createWorld(defaults);
+		const other = world.sandbox.link({ name: "Other" });
+		other.contact(world.anna).writes("Hello");
+		const flow = booking(world);
+		await add(world, "notice");
+		await add(world, "elsewhere", { agencyId: other.id });
+		await world.pass({ minutes: 3 });
+		expect(bodies(world)).toEqual(["elsewhere"]);
+		flow.complete();
+		await world.pass({ minutes: 1 });
+		expect(bodies(world)).toEqual(["elsewhere", "notice"]);
+	});
+
+	test("flow: a contact who writes STOP to the AI is heard within a minute, and gets nothing", async () => {
+		const world = createWorld(defaults);
+		booking(world);
+		await add(world, "notice");
+		await world.pass({ minutes: 2 });
+		world.anna.writes("STOP");
+		await world.pass({ minutes: 1 });
+		expect([await stateOf(world, "notice"), bodies(world)]).toEqual([["cancelled", "opted_out"], []]);
+	});
+
+	test("flow: a notice goes before marketing that was tried, failed and waits now", async () => {
+		const world = createWorld(defaults);
+		offAi(world);
+		world.sandbox.faults.add({ operation: "messages.send", effect: { status: 429, retryAfter: 120 } });
+		await add(world, "offer", { purpose: "marketing" });
+		await world.outbox.runOnce();
+		expect(bodies(world)).not.toEqual([]);
+		world.agency.staff.setAi({ contact: world.anna, on: true });
+		world.agency.ai.replies({ contact: world.anna, text: "It is still free" });
+		const before = bodies(world).length;
+		await world.pass({ minutes: 20 });
+		expect([await kindOf(world, "offer"), bodies(world).length]).toEqual(["flow", before]);
+		await add(world, "notice");
+		await world.pass({ ms: 1 });
+		expect(bodies(world).slice(before)).toEqual(["notice"]);
+	});
+
 	test("flow: a notice waits for ten minutes after it met the first flow, also in a new process, and a second flow gives it no more", async () => {
 		const world = createWorld(defaults);
 		const first = booking(world);
@@ -735,6 +776,8 @@ describe("a text waits for what has to be asked", () => {
 		await world.pass({ minutes: 1 });
 		await add(world, "notice");
 		await world.pass({ ms: 1 });
+		expect(bodies(world)).toEqual(["offer", "notice"]);
+		await world.pass({ hours: 1 });
 		expect(bodies(world)).toEqual(["offer", "notice", "second offer"]);
 	});
 

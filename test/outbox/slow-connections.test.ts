@@ -250,6 +250,8 @@ describe.each(everyWay)("%s, over %s", (name, adapter) => {
 	test("no text of an outbox goes out after a STOP that came meanwhile", async () => {
 		const { pass, agency, anna, client, methods, armAfterRead, isSpent } = await open(name, adapter);
 		const outbox = createOutbox({ client, store: memoryStore() });
+		// Marketing waits for the AI.
+		agency.staff.setAi({ contact: anna, on: false });
 		armAfterRead(() => {
 			anna.writes("STOP");
 			pass(11_000);

@@ -51,7 +51,8 @@ function goesBefore(s: Situation, other: OutboxText): boolean {
  */
 export function isWoken({ text, queue, previousId }: Situation): boolean {
 	const { attempts, wait } = text.progress;
-	if (attempts > 0) return false;
+	// The text before it may have ended the flow. Its wait is short, or it is marketing, and people are told until when it lasts.
+	if (attempts > 0 || wait?.because === "flow") return false;
 	if (previousId !== undefined && previousId !== text.id && queue[0]?.id === text.id) return true;
 	if (!isReply(text) || !wait || !["quiet_while_closed", "colleague_held", "own_held"].includes(wait.because))
 		return false;
