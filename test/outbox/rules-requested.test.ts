@@ -207,7 +207,7 @@ describe("a text that is being sent", () => {
 		expect([await world.state("note"), world.texts()]).toEqual(["sent", ["note"]]);
 	});
 
-	test("window_unclear: marketing is not sent again if an answer with a wrong Date leaves open whether the window is", async () => {
+	test("marketing is not sent again if an answer with a wrong Date leaves open whether the window is", async () => {
 		const world = await createLost({}, { purpose: "marketing" });
 		world.sandbox.clock.advance({ ms: 5_000 });
 		await dated(world, 24 * 3_600_000).runOnce();
@@ -491,7 +491,7 @@ describe("a text that the service holds", () => {
 		await outbox.runOnce();
 	}
 
-	test("window_unclear: marketing is not sent again if an answer with a wrong Date leaves open whether the window is", async () => {
+	test("marketing is not sent again if an answer with a wrong Date leaves open whether the window is", async () => {
 		const world = await createHeld({}, { purpose: "marketing" });
 		goTo(world, "06T12:00:00");
 		world.anna.writes("Who is this?");

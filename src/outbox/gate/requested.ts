@@ -2,7 +2,7 @@
  * The rules that hold for every text that was requested before.
  */
 import type { Rule } from "./gate.ts";
-import { quietHours, quietWhileClosed, refusal, suspension, windowUnclear, wrongNumber } from "./shared.ts";
+import { quietHours, quietWhileClosed, refusal, suspension, wrongNumber } from "./shared.ts";
 import { matchIn, type Situation, wasRead } from "./situation.ts";
 import { as, asRead, become } from "./verdicts.ts";
 
@@ -24,4 +24,4 @@ export const takenOver: Rule = {
 };
 
 /** What keeps a text from being sent again. */
-export const keeps: readonly Rule[] = [suspension, wrongNumber, refusal, quietHours, windowUnclear, quietWhileClosed];
+export const keeps: readonly Rule[] = [suspension, wrongNumber, refusal, quietHours, quietWhileClosed];

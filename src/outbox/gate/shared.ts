@@ -6,21 +6,9 @@ import { hasRefused, isNumberSurelyWrong, isNumberWrong } from "../policy/contac
 import { isInDoubt, lastMoment } from "../requests.ts";
 import { saidByHook, shown, suspendedIn } from "../sentences.ts";
 import type { ToldRule } from "./gate.ts";
-import {
-	isQuietReply,
-	isSkipped,
-	isWaiting,
-	isWindowUnclear,
-	languageOf,
-	nextLook,
-	optOutIn,
-	purpose,
-	ringsNoPhone,
-	wasTried,
-} from "./questions.ts";
+import { isWaiting, languageOf, nextLook, optOutIn, purpose, ringsNoPhone, wasTried } from "./questions.ts";
 import { isOpen, isTooSlow, type Situation, wasRead } from "./situation.ts";
 import {
-	end,
 	endByHook,
 	endOptedOut,
 	never,
@@ -120,22 +108,6 @@ export const quietWhileClosed: ToldRule = {
 	concerns: (s) => purpose(s).keepsQuiet === "while_closed" && !isOpen(s) && !ringsNoPhone(s),
 	needs: "hours",
 	judge: sleep,
-};
-
-export const windowUnclear: ToldRule = {
-	name: "window_unclear",
-	when: "The clocks of the reading do not show whether the window is open, and it would not go if it is closed",
-	says: () => "Waits to be certain whether the contact has written within a day: the clocks differ too much to tell.",
-	concerns: (s) => isWindowUnclear(s) && !ringsNoPhone(s) && (isSkipped(s) || isQuietReply(s)),
-	judge: (s) => notNow(s, tryAgain(s)),
-};
-
-export const windowClosed: ToldRule = {
-	name: "window_closed",
-	when: 'The window is closed, and it is marketing, or has `whenClosed: "skip"`. For marketing, one that ends within five minutes is closed',
-	says: () => "The contact has not written within a day, and is not to be asked for consent, so that it ends.",
-	concerns: (s) => isSkipped(s) && !ringsNoPhone(s),
-	judge: (s) => notNow(s, end(s, "expired", "window_closed")),
 };
 
 export const beforeSend: ToldRule = {

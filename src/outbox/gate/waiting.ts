@@ -21,7 +21,17 @@ import { pausedIn, shown } from "../sentences.ts";
 import { isSuperseded } from "../supersede.ts";
 import type { ToldRule } from "./gate.ts";
 import { heldAhead, inFront, isWoken, mayPass, mayTakePlace, onOtherHeldOf } from "./order.ts";
-import { holdsAny, isWaiting, isWindowUnclear, optOutIn, purpose, ringsNoPhone, wasTried } from "./questions.ts";
+import {
+	holdsAny,
+	isQuietReply,
+	isSkipped,
+	isWaiting,
+	isWindowUnclear,
+	optOutIn,
+	purpose,
+	ringsNoPhone,
+	wasTried,
+} from "./questions.ts";
 import {
 	beforeSend,
 	consentUnavailable,
@@ -36,8 +46,6 @@ import {
 	refusal,
 	send,
 	suspension,
-	windowClosed,
-	windowUnclear,
 	wrongNumber,
 } from "./shared.ts";
 import { matchIn, quietEnd, type Situation, wasRead } from "./situation.ts";
@@ -250,9 +258,21 @@ const asks: readonly ToldRule[] = [
 			return { do: "wait", until, behind: s.passing?.held.id ?? "", change: {} };
 		},
 	},
-	windowUnclear,
+	{
+		name: "window_unclear",
+		when: "The clocks of the reading do not show whether the window is open, and it would not go if it is closed",
+		says: () => "Waits to be certain whether the contact has written within a day: the clocks differ too much to tell.",
+		concerns: (s) => isWindowUnclear(s) && !ringsNoPhone(s) && (isSkipped(s) || isQuietReply(s)),
+		judge: tryAgain,
+	},
 	quietWhileClosed,
-	windowClosed,
+	{
+		name: "window_closed",
+		when: 'The window is closed, and it is marketing, or has `whenClosed: "skip"`. For marketing, one that ends within five minutes is closed',
+		says: () => "The contact has not written within a day, and is not to be asked for consent, so that it ends.",
+		concerns: (s) => isSkipped(s) && !ringsNoPhone(s),
+		judge: (s) => end(s, "expired", "window_closed"),
+	},
 	{
 		name: "flow",
 		when: "A flow is in progress, such as the booking of a visit, which a text would end. A notice waits for ten minutes at most. Marketing waits for its end, and while the AI is on until nobody has written for an hour",
