@@ -499,7 +499,14 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		async erase(which) {
 			const isOne = "id" in which ? (row: OutboxText) => row.id === which.id : isIn(which);
 			for (const row of copies((each) => isOne(each) && !unfinished.includes(each.state))) {
-				const { optOutSid: _, journal: __, hookReason: ___, ...kept } = row.progress;
+				const {
+					optOutSid: _,
+					journal: __,
+					hookReason: ___,
+					cancelledBy: _by,
+					cancelledAt: _at,
+					...kept
+				} = row.progress;
 				const progress = { ...kept, attempts: 0, failures: 0, requests: [], baseline: null, error: null };
 				const none = {
 					given: {},

@@ -273,6 +273,16 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 		(of) => ({ counts: (now) => of.counts(now, Number.POSITIVE_INFINITY) }),
 	],
 	["each call gives another id of the outbox", /outboxId/, () => ({ outboxId: async () => crypto.randomUUID() })],
+	[
+		"search ignores the state",
+		/of a state/,
+		(of) => ({ search: ({ state: _, ...filter }, limit) => of.search(filter, limit) }),
+	],
+	[
+		"search begins with the newest",
+		/those after them/,
+		(of) => ({ search: ({ before: _, ...filter }, limit) => of.search(filter, limit) }),
+	],
 	["list ignores the agency", /list of an agency/, (of) => ({ list: (state, limit) => of.list(state, limit) })],
 	[
 		"erase keeps the journal",
