@@ -66,7 +66,7 @@ const list = {
 		choices: outboxStates,
 		help: `${outboxStates.join(", ")}. Default unknown, and all with --to or --since.`,
 	},
-	to: { type: "string", value: "<number>", help: "Texts to this number alone, as +32470123456, the newest first." },
+	to: { type: "string", value: "<number>", help: "Texts to this number alone, as +447700900101, the newest first." },
 	since: {
 		type: "string",
 		value: "<time>",

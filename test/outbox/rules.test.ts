@@ -624,7 +624,7 @@ describe("a text waits for what has to be asked", () => {
 	};
 	const offAi = ({ agency, anna }: World) => agency.staff.setAi({ contact: anna, on: false });
 
-	test("flow: #54 a notice waits until the booking of a visit is complete, and a reply goes", async () => {
+	test("#54 flow: a notice waits until the booking of a visit is complete, and a reply goes", async () => {
 		const world = createWorld(defaults);
 		const flow = booking(world);
 		await add(world, "notice");

@@ -495,6 +495,8 @@ function conversation(
 				windowExpiresAt: window === "open" ? timeOf(now + 600_000) : null,
 				lastInboundAt: null,
 				lastMessageAt: newest ? timeOf(noon + newest.at) : null,
+				activeFlows: 0,
+				aiEnabled: false,
 				totalMessages: messages.length,
 				failedMessages: 0,
 				queuedMessages: queue.length,
