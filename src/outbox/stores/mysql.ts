@@ -82,7 +82,7 @@ const statements = (names: Names): Statements => {
 		find: `select *, ${sign} from ${texts} where id = $1 and state <> '${unconfirmed}'`,
 		byMessage: `select *, ${sign} from ${texts} where message_id = $1`,
 		open: (isAll) => `select t.*, ${sign}, begun_at as begun, 
-				${stoppedAt(contacts, "t.agency_id", "$5", "$6")} as cancelled_at
+				${stoppedAt(contacts, "t.agency_id", "$5", "$6")} as last_stop
 			from ${texts} t force index (${isAll ? "number" : "turn"})
 			where recipient = $1 and agency_id = $2 and part_open is not null and next_at is not null and state in ${open}
 				and (attempts > 0 or ready_at <= $3)

@@ -50,8 +50,8 @@ export function textFrom(row: Row): OutboxText {
 }
 
 /** The row of a text that is open, with what stopped its recipient. */
-export function openTextFrom({ begun, cancelled_at, ...row }: Row): OpenText {
-	return { ...textFrom(row), isStopped: cancelled_at !== null && Number(begun) <= Number(cancelled_at) };
+export function openTextFrom({ begun, last_stop, ...row }: Row): OpenText {
+	return { ...textFrom(row), isStopped: last_stop !== null && Number(begun) <= Number(last_stop) };
 }
 
 /** What is on its way comes first, then what the service holds, then what was attempted. */

@@ -65,7 +65,7 @@ const statements = ({ texts, contacts, queues, agencies, workers, meta }: Names)
 	find: `select * from ${texts} where id = $1`,
 	byMessage: `select * from ${texts} where message_id = $1`,
 	open: (isAll) => `select t.*, seq as begun,
-			${stoppedAt(contacts, "t.agency_id", "$5", "$6")} as cancelled_at
+			${stoppedAt(contacts, "t.agency_id", "$5", "$6")} as last_stop
 		from ${texts} t
 		where recipient = $1 and agency_id = $2 and next_at is not null and state in ${open}
 			and (attempts > 0 or ready_at <= $3)
