@@ -600,7 +600,8 @@ async function supersedeIn(
 
 /** Refuses rows that came through a connection which replaces signs by question marks. */
 function undamaged(rows: Row[], field: "pool" | "tx", operation: string): Row[] {
-	if (rows.some((row) => "wave" in row && row.seq !== null && row.wave !== wave))
+	// Where nothing is joined, there is no sign either.
+	if (rows.some((row) => "wave" in row && row.wave !== null && row.wave !== wave))
 		refuse(field, "must have the character set utf8mb4: set charset to utf8mb4", operation);
 	return rows;
 }
