@@ -342,7 +342,7 @@ describe("#52 a database whose clock moves", () => {
 		await place.move(later);
 		await expect.poll(() => sandbox.clock.now().getTime() - Date.now()).toBeGreaterThan(5 * minute);
 		anna.writes("START");
-		await on(aheadMs, [{ enqueue: text({ purpose: "marketing" }) }]);
+		await on(aheadMs, [{ enqueue: text({ purpose: "notice" }) }]);
 		await on(0, [{ runOnce: true }]);
 		expect(texts()).toEqual(["Text 1"]);
 	});
