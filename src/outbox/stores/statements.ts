@@ -467,8 +467,8 @@ export function isAstray({ texts, agencies, contacts }: Pick<Names, "texts" | "a
 	// Not with `exists`, for which PostgreSQL may read all texts at once.
 	const isOther = `(select 1 from ${texts} o
 		where o.recipient = part.recipient and o.agency_id = part.agency_id and o.next_at = q.due_at limit 1) is null`;
-	const isLate = `q.due_at > part.next_at and (part.next_at > $1 or q.due_at > $1 + ${suspendedRestMs}
-		or (q.due_at > $1 + ${longestRestMs} and ${isFreeToSend({ texts: "part", agencies, contacts })})) and ${isOther}`;
+	const isLate = `q.due_at > part.next_at and (part.next_at > $1 or q.due_at - ${suspendedRestMs} > $1
+		or (q.due_at - ${longestRestMs} > $1 and ${isFreeToSend({ texts: "part", agencies, contacts })})) and ${isOther}`;
 	const isUnknown = `not exists (select 1 from ${agencies} a where a.agency_id = part.agency_id)`;
 	return `case when part.arrived is null and (q.id is null or ${isUnknown} or (${isLate})) then 1 else 0 end`;
 }
