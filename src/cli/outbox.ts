@@ -24,7 +24,7 @@ import {
 	UsageError,
 } from "./options.ts";
 import { openStore } from "./outbox/database.ts";
-import { checksOf, explainedLines, listedLines, withoutContent } from "./outbox/show.ts";
+import { checksOf, explainedLines, listedLines, withoutContent, withoutReasons } from "./outbox/show.ts";
 import { jsonLine, printable } from "./text.ts";
 
 const common = {
@@ -47,7 +47,7 @@ const agency = { type: "string", value: "<id>", help: "This agency alone. Defaul
 const content = {
 	type: "boolean",
 	default: false,
-	help: "Shows phone numbers and texts.",
+	help: "Shows phone numbers, texts, and what the application gave with them.",
 } as const;
 const changing = {
 	by: { type: "string", value: "<name>", help: "Who does it. Default the user of this machine." },
@@ -443,6 +443,7 @@ interface Place {
 	readonly prefix: string;
 	readonly env?: string | undefined;
 	readonly json: boolean;
+	readonly "show-content"?: boolean;
 }
 
 /** Opens the store, and closes it when the action has ended. */
@@ -453,7 +454,8 @@ async function withDesk(values: Place, host: Host, act: (desk: Desk) => Promise<
 	if (url.reveal() === "") throw new Error("DATABASE_URL is not set. Set it, or name the database with --database.");
 	// It is fine if the reader stops early, such as head.
 	host.onOutputClosed(() => {});
-	const { store, readOnly, safely, close } = await openStore(url, values.prefix, host.cwd);
+	const { store: opened, readOnly, safely, close } = await openStore(url, values.prefix, host.cwd);
+	const store = values["show-content"] === false ? withoutReasons(opened) : opened;
 	try {
 		// What changes something asks whether it may.
 		if (readOnly !== undefined && "yes" in values) throw new Error(readOnly);

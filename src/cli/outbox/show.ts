@@ -6,6 +6,8 @@ import type { OutboxHealth } from "../../outbox/health.ts";
 import type { ListedText } from "../../outbox/operator.ts";
 import { causeIn, shown, suspendedIn } from "../../outbox/sentences.ts";
 import type { OutboxStatus } from "../../outbox/status.ts";
+import type { OutboxStore } from "../../outbox/store.ts";
+import type { OutboxText } from "../../outbox/text.ts";
 import { type Check, counted } from "../doctor/check.ts";
 import { wrapped } from "../look.ts";
 import { printable } from "../text.ts";
@@ -169,6 +171,23 @@ export function explainedLines(
 const shownExactly = (at: Date): string => at.toISOString().slice(0, 19).replace("T", " ");
 
 const indented = (text: string, columns: number): string[] => wrapped(text, columns - 2).map((line) => `  ${line}`);
+
+/** Reads texts without the reasons that the application's hooks gave, which may name somebody. It is for actions that only read. */
+export function withoutReasons(store: OutboxStore): OutboxStore {
+	const hidden = <Row extends OutboxText>(row: Row): Row => {
+		const journal = row.progress.journal?.map((step) => ({ ...step, hookReason: undefined }));
+		return { ...row, progress: { ...row.progress, hookReason: undefined, journal } };
+	};
+	return {
+		...store,
+		async find(id) {
+			const row = await store.find(id);
+			return row && hidden(row);
+		},
+		search: async (...args) => (await store.search(...args)).map(hidden),
+		list: async (...args) => (await store.list(...args)).map(hidden),
+	};
+}
 
 /** A status without the number and what the application gave beside it, unless they are to be shown. */
 export function withoutContent(status: OutboxStatus, isShown: boolean): Partial<OutboxStatus> {

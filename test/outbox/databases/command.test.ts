@@ -169,6 +169,31 @@ describe("six nights in which nothing is sent", () => {
 	});
 });
 
+test("what a check of the application gave as its reason is shown with --show-content alone", async () => {
+	const { store, ...place } = await openFile();
+	const reason = "Ann, +447700900101, has called";
+	const { outbox, enqueue } = createOffice(store, {
+		beforeSend: ({ id }) =>
+			id === "gone" ? { cancel: reason } : { waitUntil: new Date(Date.now() + 3_600_000), because: reason },
+	});
+	await enqueue("gone");
+	await enqueue("later");
+	await outbox.runOnce();
+	for (const args of [
+		["explain", "gone"],
+		["explain", "later"],
+		["list", "--state", "waiting"],
+		["list", "--state", "cancelled"],
+	])
+		for (const json of [[], ["--json"]]) {
+			const hidden = await run(place, ...args, ...json);
+			expect([hidden.code, /Ann|called/.test(hidden.out)]).toEqual([0, false]);
+			const { out } = await run(place, ...args, ...json, "--show-content");
+			if (args[0] === "explain" || json.length > 0) expect(inWords(out)).toContain(reason);
+		}
+	expect((await outbox.status("gone"))?.hookReason).toBe(reason);
+});
+
 test("suspend says how many texts of the agency wait, and doubts an id without any", async () => {
 	const { store, ...place } = await openFile();
 	const { agency, enqueue } = createOffice(store);
