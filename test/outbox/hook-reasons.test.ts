@@ -115,6 +115,14 @@ describe("the reason of a hook", () => {
 		expect([world.texts(), (await told(world)).hookReason]).toEqual([["text"], null]);
 	});
 
+	test("that lets a held text wait is no reason of a cancel of yours that comes too late", async () => {
+		const later = { waitUntil: new Date("2026-01-07T16:00:00Z"), because: "The office is closed" };
+		const world = await createAnswered({ onReply: "send", beforeSend: isOpenOnly(() => later) });
+		expect((await told(world)).hookReason).toBe("The office is closed");
+		await world.outbox.cancel("text");
+		expect(await world.outbox.status("text")).toMatchObject({ state: "held", cancelRequested: true, hookReason: null });
+	});
+
 	test.each<[string, unknown]>([
 		["has more than 200 characters", "x".repeat(201)],
 		["is empty", ""],

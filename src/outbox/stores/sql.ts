@@ -42,7 +42,8 @@ export function createSqlStore(database: Database): OutboxStore {
 		(await query(sql, values)).map(textFrom);
 	const whose = ({ to = "", agencyId = "" }: Partial<Recipient>): [string, string] => [to, agencyId];
 
-	const isSettledUsed = async (): Promise<boolean> => Number((await query(statements.meta, []))[0]?.settled_used) === 1;
+	const metaRow = async (): Promise<Row | undefined> => (await query(statements.meta, []))[0];
+	const isSettledUsed = async (): Promise<boolean> => Number((await metaRow())?.settled_used) === 1;
 
 	let checked: Promise<unknown> | undefined;
 	/** Checks the connection before its first use. */
@@ -79,7 +80,6 @@ export function createSqlStore(database: Database): OutboxStore {
 			return act(...values);
 		};
 
-	const metaRow = async (): Promise<Row | undefined> => (await query(statements.meta, []))[0];
 	/** Refuses a version of which nothing is read any more. */
 	const mayChange = async (operation: string): Promise<void> => refuseChange(await metaRow(), operation);
 	const checkWork = async (): Promise<void> => refuseWork(await metaRow());
