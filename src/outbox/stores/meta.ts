@@ -48,13 +48,13 @@ export async function writeMeta(query: Query, { meta, texts, contacts }: Names, 
 export async function refuseDropped(exists: (name: string) => Promise<boolean>, names: Names): Promise<void> {
 	for (const table of [names.texts, names.contacts]) {
 		if (await exists(table)) continue;
-		const rule = `has no table ${table} any more, which migrate has created. Restore it from a backup`;
+		const rule = `has lost its table ${table}, which migrate created. Restore it from a backup`;
 		throw new PartnerConfigurationError({ field: "store", rule, operation: "migrate" });
 	}
 }
 
 function refuseLost(meta: string, tables: readonly string[], operation: string): never {
-	const rule = `has rows in ${tables.join(" or ")}, but none in ${meta}. Copy ${meta} from where they come from: without its keys nobody knows who has opted out`;
+	const rule = `has rows in ${tables.join(" or ")}, but none in ${meta}. Copy ${meta} from the same place: without its keys nobody can tell who has opted out`;
 	throw new PartnerConfigurationError({ field: "store", rule, operation });
 }
 
@@ -101,7 +101,7 @@ export function createMeta(names: Names, readMeta: string, query: Query) {
 			const { keys } = await get();
 			const rows = await query(keyIdsIn(names), []);
 			if (rows.every(({ id }) => keys.has(String(id)))) return;
-			const rule = `has rows in ${contacts} whose key is not in ${meta}, so that nobody knows who of them has opted out. Copy ${meta} together with ${contacts}, or add the key to its column hash_keys: it is in ${meta} where the rows come from`;
+			const rule = `has rows in ${contacts} whose key is not in ${meta}, so that nobody can tell who has opted out. Copy ${meta} together with ${contacts}, or add the key to its column hash_keys: it is in ${meta} where the rows come from`;
 			throw new PartnerConfigurationError({ field: "store", rule, operation: "work" });
 		},
 	};

@@ -47,7 +47,7 @@ export const refuseChange = (row: Row | undefined, operation: string): void =>
 /** Refuses to store a text, or to change one, by what {@link enqueueVersion} gave. */
 export function refuseEnqueue(least: unknown, operation: string): void {
 	if (typeof least !== "string") return;
-	const rule = `was migrated by a later version, which reads what this one stores no more. ${install(least)}`;
+	const rule = `was migrated by a later version, which no longer reads what this one stores. ${install(least)}`;
 	throw new PartnerConfigurationError({ field: "store", rule, operation });
 }
 

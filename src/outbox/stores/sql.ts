@@ -80,7 +80,7 @@ export function createSqlStore(database: Database): OutboxStore {
 			return act(...values);
 		};
 
-	/** Refuses a version of which nothing is read any more. */
+	/** Refuses if a later version no longer reads what this one stores. */
 	const mayChange = async (operation: string): Promise<void> => refuseChange(await metaRow(), operation);
 	const checkWork = async (): Promise<void> => refuseWork(await metaRow());
 	const changing =

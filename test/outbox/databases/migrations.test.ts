@@ -528,7 +528,7 @@ describe.each<[name: string, create: () => Promise<Place>]>([
 		await expect(outbox.migrate()).rejects.toMatchObject({
 			_tag: "PartnerConfigurationError",
 			field: "store",
-			message: expect.stringContaining(`has no table outbox_${end} any more`),
+			message: expect.stringContaining(`has lost its table outbox_${end}, which migrate created`),
 		});
 		expect(await shape()).toEqual(before);
 	});
