@@ -66,13 +66,16 @@ const portOf = (server: net.Server): number => (server.address() as AddressInfo)
 
 /** A proxy that answers each CONNECT when `wait` resolves. */
 async function proxyTo(server: net.Server, wait: () => Promise<void>): Promise<number> {
+	// The server may have closed by the time that a connection goes on.
+	const to = portOf(server);
 	const proxy = http.createServer();
 	proxy.on("connect", async (_request, socket: Socket) => {
 		await wait();
-		const upstream = net.connect(portOf(server), "127.0.0.1", () => {
+		const upstream = net.connect(to, "127.0.0.1", () => {
 			socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
 			join(socket, upstream);
 		});
+		upstream.on("error", () => socket.destroy());
 	});
 	return Number(new URL((await listening(proxy)).url).port);
 }
@@ -125,10 +128,11 @@ const ways: Record<string, Way> = {
 		isTls: true,
 		async reach(server, adapter, wait) {
 			if (adapter === "fetch") vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+			const to = portOf(server);
 			const port = await front(async (socket) => {
 				socket.on("error", () => {});
 				await wait();
-				join(socket, net.connect(portOf(server), "127.0.0.1"));
+				join(socket, net.connect(to, "127.0.0.1"));
 			});
 			return { baseUrl: `https://127.0.0.1:${port}`, ...over(adapter, { ca: certificate }) };
 		},
@@ -159,10 +163,11 @@ const ways: Record<string, Way> = {
 		adapters: nodeAlone,
 		isTls: true,
 		async reach(server, _, wait) {
+			const to = portOf(server);
 			const slow = net.createServer(async (socket) => {
 				socket.on("error", () => {});
 				await wait();
-				join(socket, net.connect(portOf(server), "127.0.0.1"));
+				join(socket, net.connect(to, "127.0.0.1"));
 			});
 			await listening(slow);
 			const port = await proxyTo(slow, async () => {});
