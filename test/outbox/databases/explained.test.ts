@@ -21,7 +21,8 @@ describe("what the outbox and its command line tell of a text is what happens th
 			store,
 			async command(now, ...args) {
 				vi.useFakeTimers({ toFake: ["Date"], now });
-				const running = start(["outbox", ...args, "--json"], { DATABASE_URL: url }, fetch, undefined, cwd);
+				const content = args[0] === "health" ? [] : ["--show-content"];
+				const running = start(["outbox", ...args, ...content, "--json"], { DATABASE_URL: url }, fetch, undefined, cwd);
 				await running.status;
 				vi.useRealTimers();
 				expect(running.err()).toBe("");
