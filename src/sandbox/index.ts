@@ -246,12 +246,13 @@ function create(options: SandboxOptions, moment?: Moment): Sandbox {
 			},
 			at(eventId) {
 				assertValid("history.at: eventId", eventId, wholeFrom(0));
-				return create({ policy: world.policy, variation: world.variation }, pastOf(world, eventId));
+				return create({ policy: world.policy, variation: world.variation }, pastOf(world, events.endOf(eventId)));
 			},
 			continueFrom(eventId) {
 				assertValid("history.continueFrom: eventId", eventId, wholeFrom(0));
-				goBack(pastOf(world, eventId));
-				events.add({ type: "sandbox.restored", lastEventId: eventId });
+				const lastEventId = events.endOf(eventId);
+				goBack(pastOf(world, lastEventId));
+				events.add({ type: "sandbox.restored", lastEventId });
 			},
 		},
 		observed: observed.read,

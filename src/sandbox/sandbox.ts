@@ -89,7 +89,8 @@ export interface HistoryControl {
 	/** The number of the event after which the oldest state is known: 0 is before any. Null until {@link record}. */
 	readonly first: number | null;
 	/**
-	 * Another sandbox, as this one was right after an event, with its requests until then. Policy and variation are today's.
+	 * Another sandbox, as this one was right after an event, and after all others of its action: a control that logs several
+	 * events happens as a whole. It has the requests until then. Policy and variation are today's.
 	 * Throws for an event before `first`.
 	 * @example
 	 * sandbox.history.record();
@@ -99,7 +100,7 @@ export interface HistoryControl {
 	 */
 	at(eventId: number): Sandbox;
 	/**
-	 * Goes back to right after an event, as `restore` does: what came later is undone, and stays in `events()`.
+	 * Goes back to where {@link at} does, as `restore` does: what came later is undone, and stays in `events()`.
 	 * @example
 	 * sandbox.history.record();
 	 * const [newest] = sandbox.events({ limit: 1 });

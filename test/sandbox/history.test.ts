@@ -122,6 +122,7 @@ test("one can continue from an event: what came later is undone, in the world an
 test("what is wrong is named: before anything was recorded, before the first event, and no number", () => {
 	const sandbox = createSandbox();
 	sandbox.agency().contact(anna).writes("Hello");
+	sandbox.clock.advance({ hours: 1 });
 	expect(sandbox.history.first).toBe(null);
 	expect(() => sandbox.history.at(1)).toThrow("nothing was recorded");
 	sandbox.history.record();

@@ -108,6 +108,7 @@ const decision = fields<SendDecision>({
 const lostText = { body: aString, operationId: stringOrNull, heldAt: anInstant };
 const stamp = {
 	id: wholeFrom(1),
+	action: wholeFrom(1),
 	at: anInstant,
 	realAt: anInstant,
 	correlationId: orNull(correlationId),

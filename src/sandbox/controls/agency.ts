@@ -178,7 +178,7 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 				const thread = peek(message.contact);
 				if (!thread.ai.enabled) throw new Error("The AI is off for this contact, so it cannot reply."); // R179
 				if (!isWindowOpen(thread, world.now)) throw new Error("The window is closed, so the AI cannot reply.");
-				return idsOf(aiReplies(world, thread, body, extras));
+				return idsOf(together(() => aiReplies(world, thread, body, extras)));
 			},
 		},
 		message(given) {

@@ -215,7 +215,9 @@ export function createBreakpointsControl(world: World): BreakpointsControl {
 		clear() {
 			const left = breakpoints.all.filter(({ remaining }) => remaining !== 0);
 			breakpoints.all = [];
-			for (const { id } of left) events.add({ type: "breakpoint.removed", breakpointId: String(id) });
+			events.together(null, () => {
+				for (const { id } of left) events.add({ type: "breakpoint.removed", breakpointId: String(id) });
+			});
 		},
 		held: list,
 		nextHeld: () =>

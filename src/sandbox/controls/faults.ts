@@ -116,7 +116,9 @@ export function createFaultsControl(world: World): FaultsControl {
 		clear() {
 			const left = world.faults.filter((fault) => fault.remaining !== 0);
 			world.faults = [];
-			for (const { id } of left) events.add({ type: "fault.removed", faultId: String(id) });
+			events.together(null, () => {
+				for (const { id } of left) events.add({ type: "fault.removed", faultId: String(id) });
+			});
 		},
 		unused: () => list().filter((fault) => fault.remaining !== 0),
 	};

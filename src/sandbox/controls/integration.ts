@@ -126,9 +126,11 @@ export function createIntegrationsControl(world: World): IntegrationsControl {
 
 /** A new integration with a first key. */
 export function foundIntegration(world: World, name: string): Integration {
-	const integration = addIntegration(world, name);
-	addKey(world, integration.id);
-	return integration;
+	return world.events.together(null, () => {
+		const integration = addIntegration(world, name);
+		addKey(world, integration.id);
+		return integration;
+	});
 }
 
 /** An API key as it is created; the service shows it once, the sandbox as often as you like. */

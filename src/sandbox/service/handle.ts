@@ -319,6 +319,7 @@ function requestEvent(
 	const route = routeOf(method, path);
 	return {
 		id: stamp.id,
+		action: stamp.action,
 		at: stamp.at,
 		realAt: stamp.realAt,
 		correlationId: stamp.correlationId,

@@ -60,6 +60,8 @@ export interface EventLog {
 	gone(): Gone;
 	/** The number of the newest event; 0 before the first. */
 	newest(): number;
+	/** The number of the last event of the action to which this one belongs; the same number, if none is kept with it. */
+	endOf(id: number): number;
 	/** Calls `listener` with each event to come. Returns a function that ends this. */
 	subscribe(listener: (event: SandboxEvent) => void): () => void;
 	/**
@@ -77,6 +79,7 @@ export interface EventLog {
 
 interface Kept {
 	readonly id: number;
+	readonly action: number;
 	readonly weight: number;
 	readonly isRequest: boolean;
 	readonly correlationId: string | null;
@@ -109,7 +112,7 @@ function shown(event: SandboxEvent): SandboxEvent {
 export interface Watcher {
 	/** Called with each event but those of requests, also while events are silent. */
 	changed(event: NewEvent): void;
-	/** Called when all that belongs together has happened. */
+	/** Called when an action has ended: all that belongs together has happened. */
 	stepped(): void;
 }
 
@@ -144,22 +147,27 @@ export function createEventLog(now: () => number, { changed, stepped }: Watcher)
 	const waiting: Kept[] = [];
 	let last = 0;
 	let cause: string | null = null;
-	let depth = 0;
+	/** The action that is under way, by the number of its first event. */
+	let action: number | null = null;
+	let isDelivering = false;
 	let silent = false;
 
-	const deliver = (): void => {
-		if (depth > 0) return;
+	/** All of an action has happened, and its listeners hear of it. */
+	const end = (): void => {
+		if (silent) return; // half of a scenario is no moment to go back to
 		stepped();
-		if (waiting.length === 0) return;
-		depth++; // An event that a listener causes is delivered after the one that the listener was called with.
+		if (isDelivering || waiting.length === 0) return;
+		isDelivering = true; // An event that a listener causes is delivered after the one that the listener was called with.
 		for (let event = waiting.shift(); event; event = waiting.shift()) {
 			const read = shown(built(event));
 			for (const listener of listeners) call(listener, read);
 		}
-		depth--;
-		stepped();
+		isDelivering = false;
 	};
-	const stamp = (): EventStamp => ({ id: ++last, at: iso(now()), realAt: iso(Date.now()), correlationId: cause });
+	const stamp = (): EventStamp => {
+		const id = ++last;
+		return { id, action: action ?? id, at: iso(now()), realAt: iso(Date.now()), correlationId: cause };
+	};
 	const store = (event: Kept): void => {
 		kept.add(event);
 		if (event.answer) answers.add(event);
@@ -167,10 +175,11 @@ export function createEventLog(now: () => number, { changed, stepped }: Watcher)
 	const keep = (event: Kept): void => {
 		store(event);
 		if (listeners.size > 0) waiting.push(event);
-		deliver();
+		if (action === null) end();
 	};
 	const plain = (event: SandboxEvent): Kept => ({
 		id: event.id,
+		action: event.action,
 		weight: weightOf(event),
 		isRequest: false,
 		correlationId: event.correlationId,
@@ -200,6 +209,7 @@ export function createEventLog(now: () => number, { changed, stepped }: Watcher)
 			const isEmpty = answer.weight === 0;
 			keep({
 				id: own.id,
+				action: own.action,
 				weight,
 				isRequest: true,
 				correlationId: own.correlationId,
@@ -225,6 +235,13 @@ export function createEventLog(now: () => number, { changed, stepped }: Watcher)
 			for (const event of kept.items()) yield built(event);
 		},
 		newest: () => last,
+		endOf(id) {
+			let at = firstFrom(kept, id);
+			const event = kept.at(at);
+			if (event?.id !== id) return id;
+			while (kept.at(at + 1)?.action === event.action) at++;
+			return kept.at(at)?.id ?? id;
+		},
 		*named() {
 			for (const event of kept.items()) {
 				const { id, correlationId } = event;
@@ -239,15 +256,15 @@ export function createEventLog(now: () => number, { changed, stepped }: Watcher)
 			return () => void listeners.delete(own);
 		},
 		together(correlationId, act) {
-			const before = cause;
+			const [before, outer] = [cause, action];
 			cause = correlationId ?? cause;
-			depth++;
+			action ??= last + 1;
 			try {
 				return act();
 			} finally {
 				cause = before;
-				depth--;
-				deliver();
+				action = outer;
+				if (outer === null) end();
 			}
 		},
 		silently(act) {
@@ -269,12 +286,12 @@ export function createEventLog(now: () => number, { changed, stepped }: Watcher)
 					const { answer: value, ...rest } = event;
 					const text = JSON.stringify(value ?? null);
 					const answer = value === null ? null : { weight: text.length, value };
-					const { id, correlationId, path, query, headers, body } = event;
+					const { id, action, correlationId, path, query, headers, body } = event;
 					const sent = typeof body === "string" ? body : JSON.stringify(body ?? "");
 					// As when it was added, or whoever opens a file would have fewer of them.
 					const weight = sent.length + path.length + query.length + weightOfHeaders(headers);
 					const build: Kept["build"] = (left) => ({ ...rest, answer: left });
-					store({ id, weight, isRequest: true, correlationId, answer, build });
+					store({ id, action, weight, isRequest: true, correlationId, answer, build });
 				}
 				last = event.id;
 			}

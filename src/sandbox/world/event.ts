@@ -7,6 +7,11 @@ import type { RequestKey } from "./journal.ts";
 export interface EventStamp {
 	/** Rises by one with each event; pass it as `after` to read what came later. Reset and restore do not set it back. */
 	readonly id: number;
+	/**
+	 * The `id` of the first event of the same action: of one call of a control, or of what a request did at once. The events of
+	 * an action follow one another, and between them the world was never to be seen.
+	 */
+	readonly action: number;
 	/** The sandbox's time, ISO 8601 in UTC. */
 	readonly at: string;
 	/** The real time, ISO 8601 in UTC. */
