@@ -216,3 +216,42 @@ test("axe finds nothing in the log, at three widths, with a line opened", async 
 		expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
 	}
 });
+
+test.each([
+	["1440 px, light", { viewport: { width: 1440, height: 900 } }],
+	["390 px, dark", { viewport: { width: 390, height: 844 }, colorScheme: "dark" as const }],
+])("at %s the head of an open row covers what scrolls below it, also of one that was undone", async (_name, screen) => {
+	const visited = await visit({}, screen);
+	const { page, sandbox } = visited;
+	sandbox.agency().contact(phone, { name: "Anna" }).writes("Hello?");
+	const before = sandbox.snapshot();
+	await sendRaw(visited, "Thursday?");
+	if (screen.viewport.width < 900)
+		await page.getByRole("navigation", { name: "Panes" }).getByRole("button", { name: "Requests" }).click();
+	const head = line(page, "Thursday?").locator("summary");
+	await head.click();
+	await shows(line(page, "Thursday?"), "X-Correlation-Id");
+	for (const undone of [false, true]) {
+		if (undone) sandbox.restore(before);
+		if (undone) await expect.poll(() => line(page, "Thursday?").getAttribute("class")).toContain("undone");
+		// Long enough for the head to stay on top of its text.
+		await line(page, "Thursday?")
+			.locator("pre")
+			.evaluate((pre: HTMLElement) => {
+				pre.style.height = "3000px";
+				pre.closest(".panel")?.scrollTo(0, 600);
+			});
+		const { colour, isOnTop, isOver } = await head.evaluate((each) => {
+			const { left, right, top, bottom } = each.getBoundingClientRect();
+			const [x, y] = [(left + right) / 2, (top + bottom) / 2];
+			const pre = each.parentElement?.querySelector("pre")?.getBoundingClientRect();
+			return {
+				colour: getComputedStyle(each).backgroundColor,
+				isOnTop: each.contains(document.elementFromPoint(x, y)),
+				isOver: pre !== undefined && pre.top < y && pre.bottom > y,
+			};
+		});
+		expect({ isOnTop, isOver }).toEqual({ isOnTop: true, isOver: true });
+		expect(colour, "a colour that nothing shows through").toMatch(/^(rgb|oklch|color)\([^/]*\)$/);
+	}
+});

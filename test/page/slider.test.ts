@@ -148,3 +148,72 @@ test("one continues from a moment, and the rows of the undone future are grey an
 		.getByRole("link", { name: /accepted, sent/ })
 		.waitFor();
 });
+
+test("each stop of the slider shows a whole control: never the end's words beside what was before it", async () => {
+	const { page, sandbox, anna } = await mistaken();
+	const [accepted] = sandbox.events({ types: ["consent.accepted"] });
+	const own = sandbox.events().filter(({ action }) => action === accepted?.action);
+	expect(own.length).toBeGreaterThan(3);
+	for (const { id } of own.slice(0, -1)) {
+		await slider(page).fill(String(id + 1));
+		await slider(page).fill(String(id));
+		await expect.poll(() => slider(page).inputValue()).not.toBe(String(id));
+	}
+	// Forward from before the control, one press is the whole of it.
+	const before = (own[0]?.id ?? 0) - 1;
+	await slider(page).fill(String(before));
+	await shows(messages(page), "Held, not sent");
+	await slider(page).press("ArrowRight");
+	await expect.poll(() => slider(page).inputValue()).toBe(String(own.at(-1)?.id));
+	await shows(page.getByRole("region", { name: "Time" }), "Anna accepted: the held text went out");
+	await expect.poll(() => messages(page).getByText("Held, not sent").count()).toBe(0);
+	await shows(messages(page), "Would Friday suit you?");
+	await page.getByRole("button", { name: "Continue from here" }).click();
+	await expect.poll(() => anna.state().messages.at(-1)?.body).toBe("Would Friday suit you?");
+	expect(anna.state().held).toBe(null);
+});
+
+test("one press of an arrow is one action also where the page has not loaded the events", async () => {
+	const { page, sandbox, open } = await visit();
+	const anna = sandbox.agency().contact(phone, { name: "Anna" });
+	// Five events each: the window closes, then opens again, and each text that is read has a status.
+	for (let day = 0; day < 700; day++) {
+		anna.writes(`Day ${day}`);
+		sandbox.clock.advance({ hours: 25 });
+	}
+	await page.close();
+	const again = await open();
+	await again.getByText("● connected").waitFor();
+	const min = Number(await slider(again).getAttribute("min"));
+	await slider(again).press("Home");
+	await expect.poll(() => slider(again).inputValue()).toBe(String(min));
+	const ends = new Map<number, number>();
+	for (const { id, action } of sandbox.events()) ends.set(action, id);
+	const stops = [...ends.values()].filter((id) => id > min);
+	for (const stop of stops.slice(0, 3)) {
+		await slider(again).press("ArrowRight");
+		await expect.poll(() => slider(again).inputValue()).toBe(String(stop));
+	}
+	await slider(again).press("ArrowLeft");
+	await expect.poll(() => slider(again).inputValue()).toBe(String(stops[1]));
+});
+
+test("one line says what is not so yet at the moment that is shown, and of which kind each tick is", async () => {
+	const { page, before } = await mistaken();
+	const slid = page.getByRole("region", { name: "Time" });
+	await slider(page).fill(String(before));
+	await shows(
+		slid,
+		"Since then: 1 request, 1 message of contacts, 1 answer to a template, 1 text sent, 1 text never to be sent, 27 h on the clock.",
+	);
+	await slider(page).press("End");
+	await expect.poll(() => slid.getByText("Since then").count()).toBe(0);
+	const ticks = (kind: string) => slid.locator(`path.${kind}`).getAttribute("d");
+	for (const kind of ["request", "contact", "trouble"]) expect(await ticks(kind), kind).toMatch(/^M\d+ 0v6/);
+	// What goes back undoes what came later, and from there the line says so.
+	await slider(page).fill(String(before));
+	await page.getByRole("button", { name: "Continue from here" }).click();
+	await page.getByRole("region", { name: "Earlier moment" }).waitFor({ state: "detached" });
+	await slider(page).press("ArrowLeft");
+	await shows(slid, "of then undone");
+});

@@ -194,10 +194,13 @@ export const consequences = computed(() => {
 	return byRequest;
 });
 
-/** The events that led to what is shown. A restore takes back those that came after its snapshot. */
-export const standing = computed(() => {
+/** The events that led to what is shown. */
+export const standing = computed(() => standingAt(view.at.value ?? Number.POSITIVE_INFINITY));
+
+/** The events that led to a moment. A restore takes back those that came after its snapshot. */
+export function standingAt(moment: number): readonly SandboxEvent[] {
 	const all: SandboxEvent[] = [];
-	let last = view.at.value ?? Number.POSITIVE_INFINITY;
+	let last = moment;
 	for (const event of [...known.value].reverse()) {
 		if (event.id > last) continue;
 		if (event.type === "sandbox.restored") last = event.lastEventId;
@@ -205,7 +208,7 @@ export const standing = computed(() => {
 		else all.push(event);
 	}
 	return all.reverse();
-});
+}
 
 /** Whether an event comes after the moment that is shown. */
 export const isLater = ({ id }: SandboxEvent): boolean => view.at.value !== null && id > view.at.value;

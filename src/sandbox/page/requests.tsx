@@ -139,7 +139,7 @@ function Request({ entry: { kind, requests, newest }, ...rest }: RequestProps) {
 
 /** Goes back to right before a request, as the slider does. */
 function Before({ request: { id, correlationId } }: { readonly request: RequestEvent }) {
-	const first = known.value.find((event) => event.correlationId === correlationId)?.id ?? id;
+	const first = known.value.find((event) => event.correlationId === correlationId)?.action ?? id;
 	const from = sandbox.historyFrom.value;
 	if (from === null || first - 1 < from) return null;
 	return (

@@ -1,55 +1,42 @@
 import type { TargetedEvent } from "preact";
-import type { SandboxEvent } from "../index.ts";
 import { Act } from "./act.tsx";
-import { targetOf } from "./entries.ts";
-import { known, post, showAt } from "./model.ts";
+import { post, showAt } from "./model.ts";
+import { differenceFrom, type Kind, momentAt, moments, wordsAt } from "./moments.ts";
 import { log, sandbox, view } from "./store.ts";
 import { instantOf } from "./time.ts";
-import { brief, wordsOf } from "./words.ts";
 
-/** What happened last at the moment that is shown. */
-function wordsAt(at: number): string {
-	const event = known.value.filter(({ id }) => id <= at).at(-1);
-	if (!event) return log.hasOlder.value ? "before the oldest line that is loaded" : "before all that is known";
-	const text = wordsOf(event).text || event.type;
-	if (event.type === "request") return brief(`${text}, ${targetOf(event)}`, 100);
-	const name = "contact" in event ? (event.name ?? event.contact) : "";
-	return brief(text.includes(name) ? text : `${name}: ${text}`, 100);
+/** The place that was asked for last: an older one may still be looked up. */
+let wanted = 0;
+
+async function move(to: number, isBack: boolean, from: number, newest: number): Promise<void> {
+	wanted = to;
+	const moment = Math.max(await momentAt(to, isBack), from);
+	if (to === wanted) showAt(moment >= newest ? null : moment);
 }
 
-/** The event at which to stop instead of one amid a request: the last of the request, or backwards the one before it. */
-function stepAt(wanted: number, isBack: boolean): number {
-	const all = known.value;
-	const at = all.findIndex(({ id }) => id === wanted);
-	const request = all[at]?.correlationId ?? null;
-	if (request === null || all[at + 1]?.correlationId !== request) return wanted;
-	const [before, after] = [all.slice(0, at).reverse(), all.slice(at)];
-	const isOther = ({ correlationId }: SandboxEvent) => correlationId !== request;
-	if (isBack) return before.find(isOther)?.id ?? wanted;
-	const end = after.findIndex(isOther);
-	return (end < 0 ? after : after.slice(0, end)).at(-1)?.id ?? wanted;
-}
-
-/** Goes back to right after any request and anything else that happened: the phone, the list and the clock are as they were. */
+/** Goes back to right after any action: the phone, the list and the clock are as they were. */
 export function Slider() {
 	const [from, newest] = [sandbox.historyFrom.value, log.events.value.at(-1)?.id ?? 0];
 	if (from === null || newest <= from) return null;
 	const at = view.at.value;
-	const move = ({ currentTarget: { valueAsNumber } }: TargetedEvent<HTMLInputElement>) => {
-		const to = Math.max(stepAt(valueAsNumber, valueAsNumber < (at ?? newest)), from);
-		showAt(to >= newest ? null : to);
-	};
+	const since = at === null ? "" : differenceFrom(at);
+	const onInput = ({ currentTarget: { valueAsNumber: to } }: TargetedEvent<HTMLInputElement>) =>
+		// A failure shows as a lost connection.
+		move(to, to < (at ?? newest), from, newest).catch(() => undefined);
 	return (
 		<section class="slider" aria-label="Time">
-			<input
-				type="range"
-				aria-label="Go back in time"
-				aria-valuetext={at === null ? "now" : `${instantOf(sandbox.now.value)}: ${wordsAt(at)}`}
-				min={from}
-				max={newest}
-				value={at ?? newest}
-				onInput={move}
-			/>
+			<div>
+				<input
+					type="range"
+					aria-label="Go back in time"
+					aria-valuetext={at === null ? "now" : `${instantOf(sandbox.now.value)}: ${wordsAt(at)}. ${since}`}
+					min={from}
+					max={newest}
+					value={at ?? newest}
+					onInput={onInput}
+				/>
+				<Ticks from={from} newest={newest} />
+			</div>
 			{at === null ? (
 				<span class="dim">now</span>
 			) : (
@@ -57,6 +44,7 @@ export function Slider() {
 					<p role="status">
 						{instantOf(sandbox.now.value)}: {wordsAt(at)}
 					</p>
+					<p class="dim">{since}</p>
 					<div class="row">
 						<Continue at={at} />
 						<button type="button" onClick={leave}>
@@ -66,6 +54,30 @@ export function Slider() {
 				</>
 			)}
 		</section>
+	);
+}
+
+const kinds: readonly Kind[] = ["other", "request", "contact", "trouble"];
+/** How many places ticks have: of those at one place the last one shows. */
+const places = 400;
+
+/** A tick for each moment, by the colour of its kind. */
+function Ticks({ from, newest }: { readonly from: number; readonly newest: number }) {
+	const at = new Map<number, Kind>();
+	for (const { id, kind } of moments.value) {
+		if (id < from) continue;
+		const place = Math.round(((id - from) / (newest - from)) * places);
+		if (at.get(place) !== "trouble") at.set(place, kind);
+	}
+	const lines = (kind: Kind): string =>
+		[...at].flatMap(([place, each]) => (each === kind ? [`M${place} 0v6`] : [])).join("");
+	return (
+		<svg class="moments" viewBox={`0 0 ${places} 6`} preserveAspectRatio="none" aria-hidden="true">
+			<title>Blue: requests. Green: the contact. Red: what went wrong. Grey: everything else.</title>
+			{kinds.map((kind) => (
+				<path key={kind} class={kind} d={lines(kind)} />
+			))}
+		</svg>
 	);
 }
 

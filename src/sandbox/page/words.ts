@@ -153,7 +153,8 @@ export function operationIdOf({ body }: RequestEvent): string | undefined {
 const filesOf = (files: number): string => (files === 0 ? "" : ` (${counted(files, "file")})`);
 
 /** 1 file, 2 files */
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
+	`${count} ${count === 1 ? noun : plural}`;
 
 /** A text that is short enough for a line; no emoji is cut in two. */
 export const brief = (text: string, most = 60): string =>
