@@ -27,6 +27,7 @@ export type EraseOptions =
 			to: string;
 			/** The agency's id: the request of one agency leaves the data of the others. */
 			agencyId: string;
+			/** Not with `agencyId`. */
 			everyAgency?: undefined;
 	  }
 	| {
@@ -34,6 +35,7 @@ export type EraseOptions =
 			to: string;
 			/** Erases the contact in every agency of the outbox. */
 			everyAgency: true;
+			/** Not with `everyAgency`. */
 			agencyId?: undefined;
 	  };
 
