@@ -67,6 +67,16 @@ const keyIdsIn = ({ contacts }: Pick<Names, "contacts">): string => {
 		union all select (${next}) from q1 where q1.id is not null) select id from q1) as q2 where id is not null`;
 };
 
+/** How many keys are not among some, under which something is known of a contact. */
+export const otherKeysIn = (names: Pick<Names, "contacts">, some: string): string =>
+	`(select count(*) from (${keyIdsIn(names)}) as q3 where id not in (${some}))`;
+
+/** Refuses facts that cannot be read: a No among them would count as none. */
+export function refuseUnread({ meta, contacts }: Pick<Names, "meta" | "contacts">): never {
+	const rule = `has rows in ${contacts} whose key is not in ${meta}, so that nobody can tell who has opted out. Copy ${meta} together with ${contacts}, or add the key to its column hash_keys: it is in ${meta} where the rows come from`;
+	throw new PartnerConfigurationError({ field: "store", rule, operation: "work" });
+}
+
 /** Reads the row, once. */
 export function createMeta(names: Names, readMeta: string, query: Query) {
 	const { meta, texts, contacts } = names;
@@ -95,14 +105,12 @@ export function createMeta(names: Names, readMeta: string, query: Query) {
 	}
 	return {
 		get,
-		/** Refuses facts that cannot be read: a No among them would count as none. */
+		/** Reads the keys again, and refuses facts that cannot be read. */
 		async checkKeys(): Promise<void> {
 			known = undefined;
 			const { keys } = await get();
 			const rows = await query(keyIdsIn(names), []);
-			if (rows.every(({ id }) => keys.has(String(id)))) return;
-			const rule = `has rows in ${contacts} whose key is not in ${meta}, so that nobody can tell who has opted out. Copy ${meta} together with ${contacts}, or add the key to its column hash_keys: it is in ${meta} where the rows come from`;
-			throw new PartnerConfigurationError({ field: "store", rule, operation: "work" });
+			if (!rows.every(({ id }) => keys.has(String(id)))) refuseUnread(names);
 		},
 	};
 }

@@ -10,7 +10,7 @@ import { inChunks, type Row, type Value } from "./connection.ts";
 import { createContactNames } from "./contact-names.ts";
 import { withoutValues } from "./database-error.ts";
 import { createFacts, factsFrom } from "./facts.ts";
-import { createMeta } from "./meta.ts";
+import { createMeta, otherKeysIn, refuseUnread } from "./meta.ts";
 import { createOperations } from "./operations.ts";
 import { refuseChangedText } from "./plain-rows.ts";
 import { createQueues } from "./queues.ts";
@@ -148,11 +148,14 @@ export function createSqlStore(database: Database): OutboxStore {
 		async openWithFacts(recipient, limit, now) {
 			const { keyId, hash } = await names.nameOf(recipient.to);
 			const all = (await names.allOf(recipient.to)).map((name) => [name.keyId, name.hash]);
+			const others = otherKeysIn(database.names, all.map((_, at) => `$${2 * at + 7}`).join(", "));
+			// In one statement, because the facts of an agency may be copied together with its texts.
 			const rows = await query(
-				`select opened.*, known.* from (${statements.facts(all.length, "$2", 7)}) as known
+				`select opened.*, known.*, ${others} as other_keys from (${statements.facts(all.length, "$2", 7)}) as known
 					left join (${statements.open(false)}) as opened on 1 = 1`,
 				[...whose(recipient), now, Math.max(limit, 10), keyId, hash, ...all.flat()],
 			);
+			if (Number(rows[0]?.other_keys) > 0) refuseUnread(database.names);
 			const found = rows.map(factsFrom);
 			const texts = found.flatMap(({ rest }) => (rest.seq === null ? [] : [openTextFrom(rest)]));
 			return { texts: texts.sort(inTurn).slice(0, limit), facts: found[0]?.facts ?? {} };

@@ -1,79 +1,11 @@
 // What follows from the texts may be deleted, restored or be missing at any time: the queues, and the rows of the agencies.
-import Libsql from "libsql";
-import { createClient } from "messaging-conversations";
-import { createOutbox } from "messaging-conversations/outbox";
-import { createSandbox } from "messaging-conversations/sandbox";
-import { describe, expect, test } from "vitest";
-import { mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
+import { expect, test } from "vitest";
 import { newText } from "../store-suite.ts";
-import { mysqlKinds, useMysql } from "./mysql-server.ts";
-import { newFile } from "./open.ts";
-import { usePostgres } from "./server.ts";
+import { createWorld, forget, onEachDatabase, people } from "./healing.ts";
 
-/** An empty database. */
-interface Opened {
-	store: OutboxStore;
-	run: (sql: string) => Promise<Record<string, unknown>[]>;
-}
-
-const people = 12;
-
-function createWorld({ store, run }: Opened) {
-	const sandbox = createSandbox();
-	const agency = sandbox.agency();
-	const contacts = Array.from({ length: people }, (_, at) => agency.contact(`+4477009002${10 + at}`));
-	for (const contact of contacts) contact.writes("Hello");
-	const sending = { ms: 0, count: 0 };
-	const fetch: typeof globalThis.fetch = async (url, init) => {
-		if (init?.method === "POST") sending.count++;
-		if (sending.ms > 0) await new Promise((resolve) => setTimeout(resolve, sending.ms));
-		return sandbox.fetch(url, init);
-	};
-	const client = createClient({ ...sandbox.connection, fetch });
-	const open = (over = client) =>
-		createOutbox({ client: over, store, now: sandbox.clock.now, concurrency: 4, optOut: false });
-	const outbox = open();
-	const enqueue = (at: number, id: string, rest: { notBefore?: Date } = {}, of = agency.id) =>
-		outbox.enqueue({ id, agencyId: of, to: contacts[at]?.phoneNumber ?? "", body: id, ...rest });
-	const bodies = (at: number) => contacts[at]?.inbox().map(({ body }) => body);
-	/** Passes a minute, as one worker sees it that looks every second. */
-	async function passMinute(): Promise<void> {
-		for (let second = 0; second < 60; second += 10) {
-			await outbox.runOnce();
-			sandbox.clock.advance({ ms: 10_000 });
-		}
-		await outbox.runOnce();
-	}
-	const inHours = (hours: number) => new Date(sandbox.clock.now().getTime() + hours * 3_600_000);
-	/** An outbox whose requests of a method stop until they may go on. */
-	function stoppedAt(method: "GET" | "POST") {
-		let goOn = (): void => {};
-		const going = new Promise<void>((resolve) => {
-			goOn = resolve;
-		});
-		let isThere = false;
-		const slow: typeof globalThis.fetch = async (url, init) => {
-			if (init?.method === method) {
-				isThere = true;
-				await going;
-			}
-			return fetch(url, init);
-		};
-		return { outbox: open(createClient({ ...sandbox.connection, fetch: slow })), goOn, isThere: () => isThere };
-	}
-	return { stoppedAt, sandbox, agency, contacts, sending, open, outbox, enqueue, bodies, passMinute, inHours, run };
-}
-
-/** Deletes what follows from the texts. */
-async function forget({ run }: Pick<Opened, "run">): Promise<void> {
-	await run("delete from outbox_queues");
-	await run("delete from outbox_agencies");
-}
-
-/** @param open opens an empty database, or the one that was opened last under a name */
-function healing(open: (name: string) => Promise<Opened>): void {
+onEachDatabase(import.meta.url, (open) => {
 	test("each text goes out once, and none after a No, although all queues are deleted again and again", async () => {
-		const world = createWorld(await open("a"));
+		const world = createWorld(await open());
 		const { outbox, contacts, sandbox, sending, enqueue, bodies } = world;
 		await outbox.migrate();
 		for (let at = 0; at < people; at++) for (const part of ["1", "2"]) await enqueue(at, `${at} ${part}`);
@@ -98,7 +30,7 @@ function healing(open: (name: string) => Promise<Opened>): void {
 	test.each(["GET", "POST"] as const)(
 		"a worker in the middle of its %s doubles nothing if its lease is deleted",
 		async (method) => {
-			const world = createWorld(await open("a"));
+			const world = createWorld(await open());
 			const { sandbox, enqueue, bodies, passMinute, sending } = world;
 			const { outbox, goOn, isThere } = world.stoppedAt(method);
 			await outbox.migrate();
@@ -119,7 +51,7 @@ function healing(open: (name: string) => Promise<Opened>): void {
 	);
 
 	test("a text whose queue is missing, or due in a year, goes out within a minute after its time", async () => {
-		const world = createWorld(await open("a"));
+		const world = createWorld(await open());
 		const { outbox, enqueue, bodies, passMinute, inHours, run } = world;
 		await outbox.migrate();
 		for (let at = 0; at < 3; at++) await enqueue(at, `${at}`, { notBefore: inHours(1) });
@@ -149,7 +81,7 @@ function healing(open: (name: string) => Promise<Opened>): void {
 	});
 
 	test("an agency's texts that were copied from another database go out, and its own are left alone", async () => {
-		const world = createWorld(await open("a"));
+		const world = createWorld(await open());
 		const { outbox, enqueue, bodies, passMinute, inHours, run, sandbox } = world;
 		await outbox.migrate();
 		const other = sandbox.link({ name: "Moved" });
@@ -171,7 +103,7 @@ function healing(open: (name: string) => Promise<Opened>): void {
 	});
 
 	test("a text behind a held one waits until that one is read, and its queue is not looked at before", async () => {
-		const world = createWorld(await open("a"));
+		const world = createWorld(await open());
 		const { outbox, agency, sandbox, passMinute, run } = world;
 		await outbox.migrate();
 		const asked = agency.contact("+447700900399");
@@ -188,7 +120,7 @@ function healing(open: (name: string) => Promise<Opened>): void {
 	});
 
 	test("of an agency that a person has suspended no queue is looked at again and again", async () => {
-		const world = createWorld(await open("a"));
+		const world = createWorld(await open());
 		const { outbox, agency, enqueue, passMinute, run, bodies } = world;
 		await outbox.migrate();
 		await enqueue(0, "0");
@@ -207,7 +139,7 @@ function healing(open: (name: string) => Promise<Opened>): void {
 	});
 
 	test("what is missing is found among more texts than one statement looks at", async () => {
-		const { store, run } = await open("a");
+		const { store, run } = await open();
 		await store.migrate();
 		const given = Array.from({ length: 1_300 }, (_, at) => ({
 			...newText,
@@ -230,36 +162,5 @@ function healing(open: (name: string) => Promise<Opened>): void {
 		expect(await queues()).toBe(all);
 		expect(await store.agencies()).toContain("agy_2");
 		expect(await store.heal(10_100_000)).toBe(0);
-	});
-}
-
-describe("SQLite", () =>
-	healing(async () => {
-		const db = new Libsql(newFile());
-		const run = async (sql: string): Promise<Record<string, unknown>[]> => {
-			if (sql.startsWith("select")) return db.prepare(sql).all() as Record<string, unknown>[];
-			db.exec(sql);
-			return [];
-		};
-		return { store: sqliteStore(db), run };
-	}));
-
-describe("PostgreSQL", () => {
-	const { openPool } = usePostgres(import.meta.url);
-	healing(async () => {
-		const pool = await openPool();
-		return { store: postgresStore(pool), run: async (sql) => (await pool.query(sql)).rows };
-	});
-});
-
-describe.each(mysqlKinds)("%s", (kind) => {
-	const { openPool } = useMysql(kind);
-	healing(async () => {
-		const pool = await openPool();
-		const run = async (sql: string) => {
-			const [rows] = await pool.query(sql);
-			return Array.isArray(rows) ? (rows as Record<string, unknown>[]) : [];
-		};
-		return { store: mysqlStore(pool), run };
 	});
 });
