@@ -69,6 +69,9 @@ export const pauses: Record<PauseReason, readonly { whose?: string; waits: strin
 	language_unavailable: [
 		{ waits: "the contact's texts", until: "the agency's settings or your hook provide a language" },
 	],
+	follow_failed: [
+		{ waits: "no text. What has become of texts isn't stored by `follow`", until: "your function returns" },
+	],
 	hook_failed: [{ waits: "the contact's texts", until: "your hook returns a verdict" }],
 	gateway: [{ waits: "everything", until: "something in front of the service, such as a firewall, lets a send pass" }],
 	failing: [{ waits: "the contact's texts", until: "its read or send succeeds" }],

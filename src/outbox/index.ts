@@ -6,6 +6,7 @@
 
 export type { CancelledTexts, CancelOptions } from "./cancel.ts";
 export type { ExplainedStep, Explanation } from "./explain.ts";
+export type { FollowedChange, FollowOptions } from "./follow.ts";
 export type { EnqueuedStatus, EnqueuedText, EnqueueOptions, IgnoredField, ObservedChange } from "./given-text.ts";
 export type { OutboxHealth, PauseHealth, WorkerHealth } from "./health.ts";
 export type { ListedText, ListOptions, ResolveOptions, ResumeOptions, SuspendOptions } from "./operator.ts";

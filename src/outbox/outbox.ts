@@ -5,6 +5,7 @@ import { createChange } from "./change.ts";
 import type { OutboxContext } from "./context.ts";
 import { enqueue, enqueueMany } from "./enqueue.ts";
 import type { Explanation } from "./explain.ts";
+import { type FollowedChange, type FollowOptions, follow } from "./follow.ts";
 import type { EnqueuedStatus, EnqueuedText, EnqueueOptions, ObservedChange } from "./given-text.ts";
 import type { OutboxHealth } from "./health.ts";
 import { check, moment, time } from "./input.ts";
@@ -218,6 +219,22 @@ export interface Outbox {
 	 */
 	settled: (options?: { limit?: number | undefined; held?: boolean | undefined }) => Promise<SettledChange[]>;
 	/**
+	 * Passes what became of each text to your function, one after the other, until the signal aborts: the loop around
+	 * {@link Outbox.settled}, beside {@link Outbox.work} or in a process of its own. Ends after the call in progress.
+	 *
+	 * If several processes follow, one of them calls your function, and another one goes on when it ends or dies. A change comes
+	 * again if the process dies before it was acknowledged: `change.acknowledge(tx)` does so in your transaction. If your function
+	 * throws, the change comes again after a second, then after twice as long each time, and after five minutes at most. Others
+	 * come meanwhile. `onPaused` tells you if it keeps failing (`follow_failed`).
+	 *
+	 * @param onSettled - gets a change, and stores what you need. May be async
+	 * @throws as {@link Outbox.work}
+	 * @example
+	 * const signal = AbortSignal.timeout(50); // in a server: aborted by SIGTERM
+	 * await outbox.follow(({ id, state }) => console.log(id, state), { signal });
+	 */
+	follow: (onSettled: (change: FollowedChange) => unknown, options?: FollowOptions) => Promise<void>;
+	/**
 	 * Acknowledges changes that {@link Outbox.settled} returned, in the caller's transaction when `tx` is given. A text that
 	 * has changed again since stays in the list.
 	 * @example await outbox.acknowledge(await outbox.settled());
@@ -351,6 +368,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		optOut: (given) => optOut(context, given),
 		optIn: (given) => optIn(context, given),
 		settled: (given) => settled(store, given),
+		follow: (act, given) => follow({ options, alerts, pauses }, act, given),
 		acknowledge: (changes, given) => acknowledge(store, changes, given),
 		observe: (given) => observe(context, given),
 		purge: async (given) =>

@@ -39,7 +39,7 @@ export function isPort(store: DatabaseStore): store is OutboxStore {
 
 /**
  * What the outbox asks of its database. Each change is one statement that is committed when it returns. Only `insert`,
- * `insertMany`, `supersede`, `cancelIn` and `acknowledge` may be part of the caller's transaction. Times are in milliseconds.
+ * `insertMany`, `supersede`, `cancelIn`, `acknowledge` and `confirmLease` may be part of the caller's transaction. Times are in milliseconds.
  */
 export interface OutboxStore extends DatabaseStore {
 	/**
@@ -202,8 +202,31 @@ export interface OutboxStore extends DatabaseStore {
 	counts: (now: number, most: number) => Promise<StoredCounts>;
 	/** Finds at most `limit` texts in an unfinished state or in `unknown`, those that are due first, of one agency or of all. */
 	list: (state: ListedState, limit: number, agencyId?: string) => Promise<OutboxText[]>;
+	/**
+	 * Takes a lease for 30 seconds by the clock of the store, or prolongs it. Returns false if it is another owner's. It is nobody's if it
+	 * was not prolonged.
+	 */
+	takeLease: (lease: NamedLease) => Promise<boolean>;
+	/** Prolongs an owner's leases. Returns those that are still the owner's. */
+	prolongLeases: (topic: string, owner: string, names: readonly string[]) => Promise<string[]>;
+	/** Prolongs a lease in the caller's transaction. Returns whether it is the owner's, which it stays until that ends. */
+	confirmLease: (lease: NamedLease, tx: unknown) => Promise<boolean>;
+	/** Gives a lease back, if it is still the owner's. */
+	endLease: (lease: NamedLease) => Promise<void>;
+	/** Counts the leases of a topic that are not over. */
+	countLeases: (topic: string) => Promise<number>;
 	/** Finds at most `limit` texts, the newest first. No statement reads more than a few hundred rows. */
 	search: (filter: TextFilter, limit: number) => Promise<OutboxText[]>;
+}
+
+/** The right of one process to follow something. */
+export interface NamedLease {
+	/** What it is about. */
+	topic: string;
+	/** Which one of it, such as an agency. */
+	name: string;
+	/** The process. */
+	owner: string;
 }
 
 /** Which texts `search` finds. What is left out is not asked for. */

@@ -80,7 +80,7 @@ const dialects = {
 } satisfies Record<Dialect, object>;
 
 /** What may run in a transaction of the caller's. */
-export type Operation = "enqueue" | "cancel" | "acknowledge";
+export type Operation = "enqueue" | "cancel" | "acknowledge" | "confirm";
 
 /** The connection of a caller's transaction. Refuses a pool, because the text would be stored although the transaction is rolled back. */
 export function transactionOf(tx: unknown, dialect: Dialect, operation: string, pool?: unknown): Connection {

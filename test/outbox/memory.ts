@@ -2,6 +2,7 @@ import {
 	type Band,
 	type ContactFacts,
 	type Lease,
+	type NamedLease,
 	type NewText,
 	newProgress,
 	type OpenText,
@@ -181,6 +182,13 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			.map((row) => ({ ...row, isStopped: isStopped(row) }));
 	const factsOf = (recipient: Recipient): ContactFacts =>
 		latest([recipient, { to: recipient.to }].map((who) => facts.get(nameOf(who)) ?? {}));
+	const leases = new Map<string, NamedLease & { until: number }>();
+	const leaseName = ({ topic, name }: NamedLease) => JSON.stringify([topic, name]);
+	const ownerOf = (lease: NamedLease) => leases.get(leaseName(lease))?.owner;
+	const isLeased = (lease: NamedLease) => {
+		const leftMs = (leases.get(leaseName(lease))?.until ?? 0) - clock();
+		return leftMs > 0 && leftMs <= 30_000;
+	};
 	const find = (lease: Lease) => [...queues].find(([, { id, token }]) => id === lease.id && token === lease.token);
 	return {
 		...storeMark,
@@ -366,6 +374,22 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			Object.assign(queue, { band: 3, dueAt: first.nextAt, token: "", leasedUntil: 0 });
 			return true;
 		},
+		async takeLease(lease) {
+			if (isLeased(lease) && ownerOf(lease) !== lease.owner) return false;
+			leases.set(leaseName(lease), { ...lease, until: clock() + 30_000 });
+			return true;
+		},
+		async prolongLeases(topic, owner, names) {
+			const ours = names.filter((name) => ownerOf({ topic, name, owner }) === owner);
+			for (const name of ours)
+				leases.set(leaseName({ topic, name, owner }), { topic, name, owner, until: clock() + 30_000 });
+			return ours;
+		},
+		confirmLease: async (lease) => ownerOf(lease) === lease.owner,
+		async endLease(lease) {
+			if (ownerOf(lease) === lease.owner) leases.delete(leaseName(lease));
+		},
+		countLeases: async (topic) => [...leases.values()].filter((each) => each.topic === topic && isLeased(each)).length,
 		paused: async () => structuredClone([...pauses.values()]),
 		async pause(pause) {
 			const known = pauses.get(pause.agencyId);

@@ -272,6 +272,15 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 		/counts of at most 1/,
 		(of) => ({ counts: (now) => of.counts(now, Number.POSITIVE_INFINITY) }),
 	],
+	["takeLease gives a lease to everybody", /takeLease of another owner/, () => ({ takeLease: async () => true })],
+	["takeLease gives a lease to nobody", /takeLease: expected/, () => ({ takeLease: async () => false })],
+	[
+		"prolongLeases asks for no owner",
+		/prolongLeases: expected/,
+		() => ({ prolongLeases: async (_topic, _owner, names) => [...names] }),
+	],
+	["endLease does nothing", /after its owner has ended it/, () => ({ endLease: async () => {} })],
+	["countLeases ignores the topic", /countLeases: expected/, () => ({ countLeases: async () => 5 })],
 	["each call gives another id of the outbox", /outboxId/, () => ({ outboxId: async () => crypto.randomUUID() })],
 	[
 		"search ignores the state",
@@ -306,6 +315,7 @@ test("each method of a store appears in a mistake, so that each is known to be c
 		// Only in transactions, see below.
 		"supersede",
 		"cancelIn",
+		"confirmLease",
 		...mistakes.flatMap(([, , mistake]) => Object.keys(mistake(memoryStore()))),
 	]);
 	const { all: _, nextDue: __, dump: ___, snapshot: ____, forget: _____, "~outbox": ______, ...store } = memoryStore();
@@ -350,6 +360,7 @@ describe("with a function for transactions", () => {
 	}
 
 	test.each<[what: string, named: RegExp, mistake: Mistake]>([
+		["confirmLease confirms every lease", /confirmLease of another owner/, () => ({ confirmLease: async () => true })],
 		["cancelIn does nothing", /cancelIn: expected/, (of) => ({ cancelIn: (id) => of.find(id) })],
 		[
 			"cancelIn ends what may have been sent",
@@ -413,7 +424,7 @@ describe("with a function for transactions", () => {
 			{ transaction: (act) => opened.transaction(act) },
 		);
 		expect(await failures(checks)).toEqual({});
-		expect(checks.length - storeChecks(memoryStore).length).toBe(6);
+		expect(checks.length - storeChecks(memoryStore).length).toBe(7);
 	});
 
 	test("a store that ignores the transaction fails each check of transactions", async () => {
@@ -432,7 +443,7 @@ describe("with a function for transactions", () => {
 	test("an error of the transaction itself is the check's error", async () => {
 		const refused = Object.assign(new Error("no connection"), { code: "ECONNREFUSED" });
 		const checks = storeChecks(memoryStore, { transaction: () => Promise.reject(refused) });
-		expect(Object.values(await failures(checks))).toEqual(Array(6).fill("Error: no connection"));
+		expect(Object.values(await failures(checks))).toEqual(Array(7).fill("Error: no connection"));
 	});
 
 	test("a transaction that swallows the error is found", async () => {

@@ -105,7 +105,7 @@ async function collationOf(query: Query, check: (found: Row) => unknown): Promis
  * The columns `part_…` are null in all texts that their index does not need, as partial indexes leave them out. They are
  * stored, because indexes of virtual columns have had defects in both databases.
  */
-function tablesOf({ texts, workers, contacts, queues, agencies, meta }: Names): Record<string, string> {
+function tablesOf({ texts, workers, contacts, queues, agencies, leases, meta }: Names): Record<string, string> {
 	const part = (name: string, type: string, condition: string, value: string) =>
 		`part_${name} ${type} generated always as (if(${condition}, ${value}, null)) stored`;
 	return {
@@ -145,6 +145,8 @@ function tablesOf({ texts, workers, contacts, queues, agencies, meta }: Names): 
 			"agency_id varchar(255) not null primary key, served_at bigint not null default 0, paused_until bigint not null default 0, failures bigint not null default 0, reason varchar(64), cause varchar(64), since bigint",
 		[workers]:
 			"id varchar(64) not null primary key, version varchar(64) not null, runs_once bigint not null, started_at bigint not null, seen_at bigint not null",
+		[leases]:
+			"topic varchar(160) not null, name varchar(255) not null, owner varchar(64) not null, lease_until bigint not null, revision bigint not null default 0, primary key (topic, name)",
 		[meta]: [
 			"id bigint not null primary key, outbox_id varchar(64) not null, key_id varchar(64) not null, hash_keys text not null",
 			"settled_used bigint not null default 0, schema_version bigint not null default 0, migrating_at bigint",

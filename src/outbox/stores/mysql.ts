@@ -7,6 +7,7 @@ import type { SequelizeQueryable } from "../transactions/sequelize.ts";
 import type { Connection, Row, Value } from "./connection.ts";
 import { isUnprepared, isWithoutTransaction } from "./database-error.ts";
 import { insertedFacts, laterFacts, latestFacts } from "./facts.ts";
+import { leaseStatements } from "./leases.ts";
 import { isMeta } from "./meta.ts";
 import { migrateMysql } from "./mysql-tables.ts";
 import { type Names, namesFrom, type StoreOptions } from "./names.ts";
@@ -63,7 +64,7 @@ const unconfirmed = "unconfirmed";
  * beside it. A select names the index that has its rows in order, because it would sort them otherwise.
  */
 const statements = (names: Names): Statements => {
-	const { texts, contacts, queues, agencies, workers, meta } = names;
+	const { texts, contacts, queues, agencies, workers, leases, meta } = names;
 	/** Changes the texts that fit among those of an index. */
 	const change = (set: string, among: string, fits: string, index = "primary"): Change =>
 		changing(texts, `update ${texts} force index (primary) set ${set}`, {
@@ -265,6 +266,15 @@ const statements = (names: Names): Statements => {
 				: part("primary", "");
 		},
 		bySeq: (seqs) => `select *, ${sign} from ${texts} where seq in (${seqs})`,
+		...leaseStatements(
+			{ leases },
+			{
+				clock,
+				hint: "force index (primary)",
+				unlessThere: "on duplicate key update topic = topic",
+				counted: "",
+			},
+		),
 	};
 };
 
@@ -354,6 +364,8 @@ export function mysqlStore(
 			if (keys.length > 0) await run(acknowledged(texts, keys, values), values);
 		},
 		acknowledgeIn: (tx, values) => acknowledgeIn(transactionOf(tx, "mysql", "acknowledge", pool), names, values),
+		changeIn: async (tx, operation, sql, values) =>
+			(await transactionOf(tx, "mysql", operation, pool).change?.(sql, values)) ?? 0,
 		names,
 		statements: statements(names),
 	});

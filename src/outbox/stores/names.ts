@@ -4,7 +4,7 @@ import { check, refuse } from "../input.ts";
 /** Options of {@link sqliteStore}, {@link postgresStore} and {@link mysqlStore}. */
 export interface StoreOptions {
 	/**
-	 * What the names of the six tables begin with: `outbox_texts` and so on. PostgreSQL takes a schema before it, and MySQL a
+	 * What the names of the seven tables begin with: `outbox_texts` and so on. PostgreSQL takes a schema before it, and MySQL a
 	 * database, as `messaging.outbox`; `migrate` creates it. On PostgreSQL use one: some hosts show `public` to everybody.
 	 * @default "outbox"
 	 */
@@ -25,6 +25,8 @@ export interface Names {
 	queues: string;
 	/** Which agency's turn it is, and which is paused until it ends by itself. */
 	agencies: string;
+	/** Which process follows what. */
+	leases: string;
 	/** One row: what the outbox knows of itself. */
 	meta: string;
 	/** The prefix without its schema. */
@@ -48,6 +50,7 @@ export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "pos
 		contacts: `${prefix}_contacts`,
 		queues: `${prefix}_queues`,
 		agencies: `${prefix}_agencies`,
+		leases: `${prefix}_leases`,
 		meta: `${prefix}_meta`,
 		plain: name,
 	};

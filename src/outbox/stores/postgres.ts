@@ -5,6 +5,7 @@ import type { PostgresJsSql } from "../transactions/postgres-js.ts";
 import type { Connection, Row, Value } from "./connection.ts";
 import { isForbidden } from "./database-error.ts";
 import { insertedFacts, laterFacts, latestFacts } from "./facts.ts";
+import { leaseStatements } from "./leases.ts";
 import { isMeta } from "./meta.ts";
 import { type Names, namesFrom, type StoreOptions } from "./names.ts";
 import { refuseChanged, typedRow } from "./plain-rows.ts";
@@ -55,7 +56,10 @@ const awake = "case when state = 'waiting' and attempts = 0 then greatest(ready_
 const erased = `recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
 	queue_id = null, by_whom = null, why = null, cancelled_by = null, cancelled_at = null, given = null, attempts = 0, failures = 0, progress = '{}', next_at = null, version = version + 1`;
 
-const statements = ({ texts, contacts, queues, agencies, workers, meta }: Names, hidden: string): Statements => ({
+const statements = (
+	{ texts, contacts, queues, agencies, workers, leases, meta }: Names,
+	hidden: string,
+): Statements => ({
 	find: `select * from ${texts} where id = $1`,
 	byMessage: `select * from ${texts} where message_id = $1`,
 	open: (isAll) => `select t.*, begun_at as begun,
@@ -243,6 +247,7 @@ const statements = ({ texts, contacts, queues, agencies, workers, meta }: Names,
 		return isOfNumber ? `${ofState(0)} union all ${ofState(1)} order by seq desc limit ${atOnce}` : part("");
 	},
 	bySeq: (seqs) => `select * from ${texts} where seq in (${seqs})`,
+	...leaseStatements({ leases }, { clock, unlessThere: "on conflict do nothing", counted: "returning 1 as one" }),
 });
 
 /**
@@ -375,6 +380,8 @@ export function postgresStore(
 			);
 			if (!done) refuseEnded("acknowledge");
 		},
+		changeIn: async (tx, operation, sql, values) =>
+			(await transactionOf(tx, "postgres", operation, pool).query(sql, values)).length,
 		names,
 		statements: statements(names, hidden),
 	});

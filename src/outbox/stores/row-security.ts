@@ -7,12 +7,13 @@ import { isForbidden } from "./database-error.ts";
 import type { Names } from "./names.ts";
 
 /** The tables of an outbox. */
-export const tablesIn = ({ texts, workers, contacts, queues, agencies, meta }: Names): string[] => [
+export const tablesIn = ({ texts, workers, contacts, queues, agencies, leases, meta }: Names): string[] => [
 	texts,
 	workers,
 	contacts,
 	queues,
 	agencies,
+	leases,
 	meta,
 ];
 

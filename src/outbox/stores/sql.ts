@@ -10,6 +10,7 @@ import { inChunks, type Row, type Value } from "./connection.ts";
 import { createContactNames } from "./contact-names.ts";
 import { withoutValues } from "./database-error.ts";
 import { createFacts, factsFrom } from "./facts.ts";
+import { createNamedLeases } from "./leases.ts";
 import { createMeta, otherKeysIn, refuseUnread } from "./meta.ts";
 import { createOperations } from "./operations.ts";
 import { refuseChangedText } from "./plain-rows.ts";
@@ -96,6 +97,11 @@ export function createSqlStore(database: Database): OutboxStore {
 	const { changeTexts, changeQueues } = createSweeps(statements, { query, change });
 	const queues = createQueues(statements, { query, change, checkWork });
 	const facts = createFacts(statements, names, { query });
+	const leases = createNamedLeases(statements, {
+		query,
+		change,
+		changeIn: (tx, sql, values) => shielded(values, database.changeIn(tx, "confirm", sql, values)),
+	});
 	const operations = createOperations(statements, { query, change, changeQueues });
 	const { time: readTime } = database;
 	const time = readTime && {
@@ -229,6 +235,7 @@ export function createSqlStore(database: Database): OutboxStore {
 		}),
 		outboxId: async () => (await meta.get()).outboxId,
 		...facts,
+		...leases,
 		note: changing("optOut", facts.note),
 		...operations,
 		async beat(worker) {

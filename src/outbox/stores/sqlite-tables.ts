@@ -51,7 +51,7 @@ const indexes = {
 const now = "cast((julianday('now') - 2440587.5) * 86400000 as integer)";
 
 /** The migrations, in their order. */
-function sqliteMigrations({ texts, workers, contacts, queues, agencies, meta }: Names): Migration[] {
+function sqliteMigrations({ texts, workers, contacts, queues, agencies, leases, meta }: Names): Migration[] {
 	const tables = {
 		[meta]: `(id bigint primary key, outbox_id text not null, key_id text not null, hash_keys text not null,
 			settled_used bigint not null default 0, schema_version bigint not null default 0, migrating_at bigint,
@@ -67,6 +67,8 @@ function sqliteMigrations({ texts, workers, contacts, queues, agencies, meta }: 
 			cause text, since bigint)`,
 		[workers]: `(id text primary key, version text not null, runs_once bigint not null,
 			started_at bigint not null, seen_at bigint not null)`,
+		[leases]: `(topic text not null, name text not null, owner text not null, lease_until bigint not null,
+			revision bigint not null default 0, primary key (topic, name))`,
 	};
 	const created = Object.entries(tables).map(([name, on]) => [name, `create table if not exists ${name} ${on}`]);
 	return [{ version: "1.0.0", tables: Object.fromEntries(created) }];

@@ -12,6 +12,7 @@ import type { LibsqlClient } from "../transactions/libsql-client.ts";
 import type { SqliteDatabase } from "../transactions/synchronous-sqlite.ts";
 import type { Row, Value } from "./connection.ts";
 import { insertedFacts, laterFacts, latestFacts } from "./facts.ts";
+import { leaseStatements } from "./leases.ts";
 import { isMeta } from "./meta.ts";
 import { type Names, namesFrom, type StoreOptions } from "./names.ts";
 import { plainRow, refuseChanged } from "./plain-rows.ts";
@@ -61,7 +62,7 @@ const awake = "case when state = 'waiting' and attempts = 0 then max(ready_at, $
 const erased = `recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
 	queue_id = null, by_whom = null, why = null, cancelled_by = null, cancelled_at = null, given = null, attempts = 0, failures = 0, progress = '{}', next_at = null, version = version + 1`;
 
-const statements = ({ texts, contacts, queues, agencies, workers, meta }: Names): Statements => ({
+const statements = ({ texts, contacts, queues, agencies, workers, leases, meta }: Names): Statements => ({
 	find: `select * from ${texts} where id = $1`,
 	byMessage: `select * from ${texts} where message_id = $1`,
 	open: (isAll) => `select t.*, seq as begun,
@@ -243,6 +244,7 @@ const statements = ({ texts, contacts, queues, agencies, workers, meta }: Names)
 		return isOfNumber ? `${ofState(0)} union all ${ofState(1)} order by seq desc limit ${atOnce}` : part("");
 	},
 	bySeq: (seqs) => `select * from ${texts} where seq in (${seqs})`,
+	...leaseStatements({ leases }, { clock, unlessThere: "on conflict do nothing", counted: "returning 1 as one" }),
 });
 
 type Statement = [sql: string, values: Value[]];
@@ -395,6 +397,7 @@ export function sqliteStore(
 			const [, found = []] = await runLater(tx, "acknowledge", [[acknowledge(values), values], least]);
 			refuseBy(found, "acknowledge");
 		},
+		changeIn: async (tx, operation, sql, values) => (await runIn(tx, operation, [[sql, values]])).flat().length,
 		names,
 		statements: statements(names),
 	});

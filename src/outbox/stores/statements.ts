@@ -2,7 +2,9 @@ import type { Awaitable } from "../awaitable.ts";
 import type { OutboxReason } from "../names.ts";
 import { allSends, type Band, type ListedState, type Superseded } from "../store.ts";
 import { unfinished } from "../text.ts";
+import type { Operation } from "../transaction.ts";
 import type { Row, Value } from "./connection.ts";
+import type { LeaseStatements } from "./leases.ts";
 import type { Migration } from "./migration.ts";
 import type { Names } from "./names.ts";
 
@@ -33,6 +35,8 @@ export interface Database {
 	cancelIn: (tx: unknown, id: string, now: number, by: string | null) => Promise<Row | undefined>;
 	/** Acknowledges changes in the caller's open transaction, with the same proof. The values are ids, each with its revision. */
 	acknowledgeIn: (tx: unknown, values: Value[]) => Promise<unknown>;
+	/** Changes rows in the caller's open transaction, and gives their number. */
+	changeIn: (tx: unknown, operation: Operation, sql: string, values: Value[]) => Promise<number>;
 	/** Acknowledges changes. */
 	acknowledge: (values: Value[]) => Promise<unknown>;
 	/** The names of the tables. */
@@ -111,7 +115,7 @@ export function bandsOf(what: Turns, isSuspended: boolean): readonly Band[] {
 }
 
 /** The statements of a database, each with its values. An empty agency means all agencies. */
-export interface Statements {
+export interface Statements extends LeaseStatements {
 	/** id */
 	find: string;
 	/** message id */

@@ -8,7 +8,7 @@ import { alertName, type OutboxStore, type StoredPause } from "../store.ts";
 import type { Pause } from "./pause.ts";
 
 /** Which calls show that a fact has passed. */
-export type Call = "read" | "send" | "key" | "gateway" | "settings" | "text" | "suspension";
+export type Call = "read" | "send" | "key" | "gateway" | "settings" | "text" | "suspension" | "follow";
 
 /** Whom a call concerns. */
 export interface Concerned {

@@ -12,6 +12,7 @@ import type { Suspension } from "../suspension.ts";
  * - `failing`: a read or a send of a text failed
  * - `consent_unavailable`, `language_required`, `language_unavailable`: settings of the agency, see {@link OutboxReason}
  * - `hook_failed`: `beforeSend` or `onReply` threw, took longer than 5 seconds, or returned something else than a verdict
+ * - `follow_failed`: your function of `follow` threw three times for a text, or for three texts in a row. Texts are still sent
  * - `database`: the store failed, or the Redis of {@link bullmqEngine}
  * - `suspended`: a person called `suspend`
  * - `fault`: the outbox goes round in circles with a text, which is a fault of this package. Please report it
@@ -27,6 +28,7 @@ export type PauseReason =
 	| "language_required"
 	| "language_unavailable"
 	| "hook_failed"
+	| "follow_failed"
 	| "database"
 	| "suspended"
 	| "fault";
@@ -40,7 +42,7 @@ export interface Pause {
 	/** The error of the database or of Redis, if it is the reason. It holds no number and no text. */
 	databaseError?: Error;
 	/**
-	 * What a hook of yours threw, if that is the reason. Its message can quote a number or a text, so that it is not enumerable:
+	 * What a hook of yours or your function of `follow` threw, if that is the reason. Its message can quote a number or a text, so that it is not enumerable:
 	 * a log of the pause does not show it.
 	 */
 	cause?: unknown;

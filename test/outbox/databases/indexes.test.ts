@@ -71,14 +71,14 @@ interface Findings {
 }
 const nothing: Findings = { slow: [], unused: [] };
 
-/** Whether a step of a plan of SQLite reads a large table from end to end. Agencies and workers are few. */
+/** Whether a step of a plan of SQLite reads a large table from end to end. Agencies, workers and their leases are few. */
 function isScan(detail: string, sql: string): boolean {
 	const [, name] = /^SCAN (\w+)/.exec(detail) ?? [];
 	if (name === undefined) return false;
 	const [, table = name] = new RegExp(`(outbox_\\w+)(?: as)? ${name}\\b`).exec(sql) ?? [];
 	// What is limited reads the first rows of an index.
 	const isFirst = / limit (\?|\d+)$/.test(sql) && detail.includes(" INDEX ");
-	return table.startsWith("outbox_") && !/_(agencies|workers|meta)$/.test(table) && !isFirst;
+	return table.startsWith("outbox_") && !/_(agencies|workers|leases|meta)$/.test(table) && !isFirst;
 }
 
 async function onSqlite(indexes: readonly string[] = []): Promise<Findings> {

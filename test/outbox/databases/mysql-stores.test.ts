@@ -16,7 +16,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 	async function emptyPool(): Promise<mysql.Pool> {
 		shared ??= openPool();
 		const pool = await shared;
-		for (const end of ["texts", "workers", "contacts", "queues", "agencies", "meta"])
+		for (const end of ["texts", "workers", "contacts", "queues", "agencies", "leases", "meta"])
 			await pool.query(`delete from outbox_${end}`).catch(() => {});
 		return pool;
 	}

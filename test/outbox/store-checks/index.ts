@@ -3,6 +3,7 @@ import type { OutboxStore } from "../port.ts";
 import { equal } from "./assert.ts";
 import type { Check, Given } from "./check.ts";
 import { claimChecks } from "./claims.ts";
+import { leaseChecks } from "./leases.ts";
 import { operationChecks } from "./operations.ts";
 import { orderChecks } from "./order.ts";
 import { rowChecks } from "./rows.ts";
@@ -79,6 +80,11 @@ const methods = Object.keys({
 	counts: true,
 	list: true,
 	search: true,
+	takeLease: true,
+	prolongLeases: true,
+	confirmLease: true,
+	endLease: true,
+	countLeases: true,
 } satisfies Record<Exclude<keyof OutboxStore, "~outbox" | "time">, true>);
 
 /**
@@ -112,6 +118,7 @@ export function storeChecks(
 		...stopChecks,
 		...claimChecks,
 		...operationChecks,
+		...leaseChecks,
 		...(transaction ? transactionChecks(transaction) : []),
 	];
 	return checks.map(({ title, run }) => ({ title, run: () => run(given) }));

@@ -160,6 +160,20 @@ export function transactionChecks(transaction: RunTransaction): Check[] {
 			},
 		},
 		{
+			title: "confirmLease says in the caller's transaction whose a lease is, and gives it to nobody",
+			async run(given) {
+				const store = await given();
+				const lease = { topic: "agencies", name: "agy_1", owner: "one" };
+				await store.takeLease(lease);
+				await transaction(async (tx) => {
+					equal("confirmLease", await store.confirmLease(lease, tx), true);
+					equal("confirmLease of another owner", await store.confirmLease({ ...lease, owner: "two" }, tx), false);
+					equal("confirmLease of none", await store.confirmLease({ ...lease, name: "agy_2" }, tx), false);
+				});
+				equal("takeLease of another owner", await store.takeLease({ ...lease, owner: "two" }), false);
+			},
+		},
+		{
 			title: "acknowledge is committed with the caller's transaction, or rolled back with it",
 			async run(given) {
 				const store = await given(textOf("a"));
