@@ -238,7 +238,10 @@ describe("a bug file", () => {
 							"content-length": digits,
 						},
 					});
-				await sandbox.request({ method: word, path: `${path}/conversations?pageSize=${digits}&${word}=${digits}` });
+				await sandbox.request({
+					method: word,
+					path: `${path}/conversations?pageSize=${digits}&${word}${digits}=${digits}`,
+				});
 				await sandbox.request({ method: "GET", path: `${path}/conversations/${encodeURIComponent(anna)}` });
 				const bug = sandbox.bug();
 				const text = textOf(bug).toLowerCase();
@@ -257,6 +260,38 @@ describe("a bug file", () => {
 			}),
 			{ numRuns: 25 },
 		);
+	});
+
+	test("shows a mistyped field, in the body, in the query and in the reason, and hides a name that stands there", async () => {
+		const sandbox = createSandbox();
+		const agency = sandbox.agency();
+		agency.contact(anna, { name: "Anna Zzyzx" }).writes("Hello");
+		const path = `/agencies/${agency.id}`;
+		const refusals = [
+			"boddy",
+			"Body",
+			"operation_id",
+			"addressLine2",
+			"anna",
+			"zzyzxStreet",
+			"note_Zzyzx",
+			"Kerk 12",
+			"é",
+		];
+		for (const field of refusals)
+			await sandbox.request({ method: "POST", path: `${path}/messages`, body: { to: anna, body: "Hi", [field]: "x" } });
+		await sandbox.request({ method: "GET", path: `${path}/conversations?serach=Zzyzx&zzyzx=1&page32470123456=2` });
+		const opened = createSandbox({ from: sandbox.bug() });
+		const fields = opened.requests().flatMap(({ body }) => Object.keys(body ?? {}).slice(2));
+		expect(fields.slice(0, 4)).toEqual(["boddy", "Body", "operation_id", "addressLine2"]);
+		for (const field of fields.slice(4)) expect(field).toMatch(/^field\d+$/);
+		const [first, , , , named] = opened.requests();
+		expect(first?.explanation).toContain("boddy");
+		const [answer] = opened.events({ types: ["request"], limit: 20 });
+		expect(JSON.stringify(Object(answer).answer)).toContain("boddy");
+		expect(named?.explanation).not.toMatch(/anna/i);
+		expect(opened.requests().at(-1)?.query).toMatch(/^serach=[^&]+&field\d+=.&field\d+=.$/);
+		expect(textOf(sandbox.bug())).not.toMatch(/zzyzx|anna|32470123456/i);
 	});
 
 	test("is never too long to be opened: the oldest events are left out, and counted", async () => {

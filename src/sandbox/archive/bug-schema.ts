@@ -65,7 +65,10 @@ const status = orNull(
 	rule((given) => Number.isInteger(given) && Number(given) >= 0 && Number(given) <= 999, "must be a status"),
 );
 /** A value of a body: not deeper than what the sandbox itself keeps. */
-const aValue = rule((value) => isShallow(value, 101), "must have at most 100 levels");
+const aValue = rule(
+	(value) => value !== undefined && isShallow(value, 101),
+	"must be there, or null, and have at most 100 levels",
+);
 const headers = rule(
 	(given) => isRecord(given) && Object.values(given).every((value) => typeof value === "string"),
 	"must be an object of strings",
@@ -284,6 +287,10 @@ function assertBug(value: unknown): asserts value is WholeBug {
 	if (events.length > mostEvents) throw new TypeError(`bug: events must be at most ${mostEvents}.`);
 	if (events.some(({ id }, at) => id <= (events[at - 1]?.id ?? 0)))
 		throw new TypeError("bug: events must have rising ids.");
+	if (events.some(({ id, action }, at) => action > id || action < (events[at - 1]?.action ?? 0)))
+		throw new TypeError("bug: events must have rising actions, each the id of its first event.");
+	if (events.some((each) => each.type === "sandbox.restored" && each.lastEventId >= each.id))
+		throw new TypeError("bug: events must go back to earlier ones.");
 	assertPast(past, events.at(-1)?.id ?? 0);
 }
 

@@ -16,6 +16,8 @@ export const words = setOf(
 export const tags = setOf(
 	"PartnerBadRequest PartnerUnauthorized PartnerForbidden PartnerNotFound PartnerConflict PartnerInternalError SandboxRefused SandboxError SandboxBadRequest SandboxNotFound SandboxFault SandboxReadOnly SandboxUnsupported",
 );
+/** The scenarios that can be loaded. */
+export const scenarios = setOf("fresh busy closed held ineligible twoLanguages unlinked readOnlyKey oddData");
 export const methods = setOf("GET POST PUT PATCH DELETE HEAD OPTIONS CONNECT TRACE");
 /** The kinds of ids that a sandbox counts. */
 export const counterKinds: ReadonlySet<string> = new Set([

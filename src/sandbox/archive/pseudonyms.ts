@@ -1,5 +1,5 @@
 import { phoneFrom } from "../base/contract.ts";
-import { uuid } from "../base/derived.ts";
+import { eightDigits, hex, uuid } from "../base/derived.ts";
 
 /*
  * Others in the place of what is somebody's own: the same one each time. None of them is anything that was there before.
@@ -31,6 +31,9 @@ function* numbers(): Generator<string> {
 
 const filler = "sample text in the place of another one of the same length ".repeat(4);
 
+/** The number of a fault or a breakpoint up to which it is nobody's. */
+export const mostOfIds = 99_999;
+
 export interface Pseudonyms {
 	/** A number for a number in any spelling; a text that is none gets a text. */
 	phone(given: string): string;
@@ -46,6 +49,12 @@ export interface Pseudonyms {
 	/** A language of nobody: a private tag of BCP 47. */
 	language(given: string): string;
 	uuid(given: string): string;
+	/** The id of an agency. */
+	agencyId(given: string): string;
+	/** The correlation id of a request. */
+	correlationId(given: string): string;
+	/** A small number in the place of a long one: of a fault, which has no other name. */
+	fault(given: string): string;
 	/** The pseudonym that a text has already. */
 	known(given: string): string | undefined;
 }
@@ -107,6 +116,15 @@ export function createPseudonyms(before: string): Pseudonyms {
 			given === "" ? given : remembered("code", given, (count) => unlikeBefore((number) => `code_${number}`, count)),
 		language: (given) => (given === "" ? given : remembered("language", given, (count) => `x-${count}`)),
 		uuid: (given) => remembered("uuid", given.toLowerCase(), (count) => uuid(`pseudonym ${count}`)),
+		agencyId: (given) =>
+			remembered("agencyId", given, (count) =>
+				unlikeBefore((number) => `agy_${hex(`pseudonym ${number}`, 16)}`, count),
+			),
+		correlationId: (given) =>
+			remembered("correlationId", given, (count) =>
+				unlikeBefore((number) => `sandbox-${eightDigits(0xf000_0000 + number)}`, count),
+			),
+		fault: (given) => remembered("fault", given, (count) => String(mostOfIds + count)),
 		known: (given) =>
 			[...maps]
 				.filter(([kind]) => !kind.startsWith("text"))

@@ -1,13 +1,15 @@
+import { isUuid } from "../../shared/uuid.ts";
 import { replaceOwn } from "../base/own.ts";
 import { consentAnswers, consentTemplate, templateIn } from "../world/consent.ts";
 import { encodeCursor, messagesName, positionIn } from "../world/cursor.ts";
 import { reasonOf, type SendDecision } from "../world/decision.ts";
-import type { SandboxEvent } from "../world/event.ts";
+import type { EventFault, SandboxEvent } from "../world/event.ts";
 import type { Fault } from "../world/fault.ts";
 import type { ReplacedText, Violation } from "../world/journal.ts";
+import { violationMessages } from "../world/violations.ts";
 import type { Held, Integration, MessageExtras, Operation, StoredMessage, Thread } from "../world/world.ts";
-import type { Archive, ArchivedAgency } from "./archive.ts";
-import type { BugStep, WholeBug } from "./bug-file.ts";
+import type { ArchivedAgency } from "./archive.ts";
+import type { BugStep, NamedKey, WholeBug } from "./bug-file.ts";
 import {
 	codes,
 	contentType,
@@ -19,6 +21,7 @@ import {
 	methods,
 	mostOfErrorCodes,
 	mostOfNumbers,
+	scenarios,
 	smallNumber,
 	statuses,
 	tags,
@@ -28,7 +31,8 @@ import { createPseudonyms, type Pseudonyms } from "./pseudonyms.ts";
 
 /*
  * A bug file without what is somebody's own. It is an allowlist: a field whose rule is not written here gets a text of the
- * same length, and an unknown field gets another name too.
+ * same length. An unknown field keeps its name if that is one that a program gives, because it may be a typo; else it gets
+ * another name too. A file that was opened may have been written by hand, so that ids have rules like any text.
  */
 
 type Rule = (text: string) => string;
@@ -69,8 +73,20 @@ export function redacted(bug: WholeBug): WholeBug {
 	const names = createPseudonyms(JSON.stringify(bug));
 	const { world } = bug;
 	const agencyIds = new Set(world.agencies.map(({ id }) => id));
-	for (const { rest } of bug.past ?? []) for (const { id } of rest?.agencies ?? []) agencyIds.add(id);
+	const integrationIds = new Set(world.integrations.map(({ id }) => id));
+	for (const { rest } of bug.past ?? []) {
+		for (const { id } of rest?.agencies ?? []) agencyIds.add(id);
+		for (const { id } of rest?.integrations ?? []) integrationIds.add(id);
+	}
 	const rules = rulesOf(names);
+	const isOfName = wordsOfNames(bug);
+	/** Unknown fields whose names are kept. */
+	const kept = new Set<string>();
+	const fieldName = (given: string): string => {
+		if (!isIdentifier(given) || isOfName(given)) return names.field(given);
+		kept.add(given);
+		return given;
+	};
 	// Names first, so that sentences find them.
 	for (const { name } of world.integrations) names.name("CRM", name);
 	for (const { name, threads } of world.agencies) {
@@ -85,10 +101,11 @@ export function redacted(bug: WholeBug): WholeBug {
 	const aLanguage = languageRule(names);
 	const mostMessages = Math.max(mostOfNumbers, new Map(world.counters).get("message") ?? 0);
 	const sentence = (text: string): string =>
-		replaceOwn(text, (part) => {
+		replaceOwn(text.replace(longNumber, names.phone), (part) => {
 			const quoted = part.startsWith('"') ? parsed(part) : undefined;
 			if (typeof quoted === "string") return JSON.stringify(names.text(quoted));
-			if (methods.has(part) || part in rules || numeric.has(part) || structural.has(part)) return part;
+			if (methods.has(part) || part in rules || numeric.has(part) || structural.has(part) || kept.has(part))
+				return part;
 			if (/^key-\d+$/.test(part)) return part;
 			if (statuses.has(part) || codes.has(part)) return part;
 			return names.known(part) ?? (isLanguage(part) ? part : names.text(part));
@@ -105,7 +122,7 @@ export function redacted(bug: WholeBug): WholeBug {
 				const isKnown = key in rules || numeric.has(key) || structural.has(key);
 				// The contact who taps an item sends its id as the code.
 				const field = key === "id" && name === "items" ? "code" : key;
-				return [isKnown ? key : names.field(key), value(each, isKnown ? field : "", context)];
+				return [isKnown ? key : fieldName(key), value(each, isKnown ? field : "", context)];
 			}),
 		);
 	};
@@ -115,21 +132,30 @@ export function redacted(bug: WholeBug): WholeBug {
 		return (rules[name] ?? names.text)(given);
 	};
 	const id: Rule = (given) => {
-		if (agencyIds.has(given) || world.integrations.some((each) => each.id === given)) return given;
-		return /^que_[0-9a-f]{16}$/.test(given) ? given : names.text(given);
+		if (agencyIds.has(given)) return agencyId(given);
+		return integrationIds.has(given) ? integrationId(given) : queueId(given);
 	};
-	const cursor = (given: string, { agencyId, phone }: Context): string => {
+	const agencyId: Rule = (given) => {
+		if (/^agy_[0-9a-f]{16,}$/.test(given)) return given;
+		return agencyIds.has(given) ? names.agencyId(given) : names.text(given);
+	};
+	const integrationId: Rule = (given) => (isUuid(given) ? given : names.uuid(given));
+	const queueId: Rule = (given) => (/^que_[0-9a-f]{16}$/.test(given) ? given : names.text(given));
+	const correlationId: Rule = (given) => (/^sandbox-[0-9a-f]{8}$/.test(given) ? given : names.correlationId(given));
+	/** Of a fault or a breakpoint. */
+	const numberOf: Rule = (given) => (/^\d{1,5}$/.test(given) ? given : names.fault(given));
+	const cursor = (given: string, { agencyId: of, phone }: Context): string => {
 		const position = positionIn(given);
 		if (position === undefined) return names.text(given);
 		// A cursor of messages is good for one number alone, and its checksum would tell the number.
 		if (phone === "" || position.length !== 1) return position.length === 3 ? given : names.text(given);
-		return encodeCursor(messagesName(agencyId, names.phone(phone)), position);
+		return encodeCursor(messagesName(id(of), names.phone(phone)), position);
 	};
 
 	const segment: Rule = (given) => {
 		if (literalSegments.has(given)) return given;
 		const plain = decoded(given);
-		if (agencyIds.has(plain)) return given;
+		if (agencyIds.has(plain)) return agencyId(plain) === plain ? given : agencyId(plain);
 		const twice = decoded(plain);
 		const made = names.phone(plain === twice ? plain : twice);
 		if (plain !== twice) return encodeURIComponent(encodeURIComponent(made));
@@ -142,7 +168,7 @@ export function redacted(bug: WholeBug): WholeBug {
 			if (name === "pageSize")
 				return [name, /^\d+$/.test(text) ? `${smallNumber(Number(text), mostOfNumbers)}` : text && "none"];
 			if (name === "cursor") return [name, cursor(text, context)];
-			return name === "search" ? [name, names.text(text)] : [names.field(name), names.text(text)];
+			return name === "search" ? [name, names.text(text)] : [fieldName(name), names.text(text)];
 		});
 		return new URLSearchParams(pairs).toString();
 	};
@@ -154,7 +180,7 @@ export function redacted(bug: WholeBug): WholeBug {
 	/** "field: rule", or a sentence of the service. The field may be of the caller's own making. */
 	const refusalMessage = (message: string): string => {
 		const colon = message.lastIndexOf(": ");
-		if (colon < 0) return message;
+		if (colon < 0) return message.replace(longNumber, names.phone);
 		const field = message.slice(0, colon);
 		const isKnown =
 			/^[\w.[\]-]+$/.test(field) &&
@@ -169,10 +195,38 @@ export function redacted(bug: WholeBug): WholeBug {
 						part === "content-type" ||
 						part === "subaccountId",
 				);
-		return isKnown ? message : `${names.field(field)}${message.slice(colon)}`;
+		return isKnown ? message : `${fieldName(field)}${message.slice(colon)}`;
 	};
 
+	const eventFault = (given: EventFault): EventFault => ({
+		...given,
+		id: numberOf(given.id),
+		remaining: given.remaining === null ? null : smallNumber(given.remaining, mostOfNumbers),
+	});
+	/** The fields of events that are ids or numbers, whatever the type of the event. */
+	const ofEvents: Readonly<Record<string, (given: never) => unknown>> = {
+		correlationId,
+		agencyId,
+		integrationId,
+		queueId,
+		messageId: (given: number) => smallNumber(given, mostMessages),
+		messageSid: rules.messageSid ?? names.text,
+		flowId: numberOf,
+		fault: eventFault,
+		faultId: numberOf,
+		breakpointId: numberOf,
+		files: (given: number) => smallNumber(given, mostOfNumbers),
+		messages: (given: number) => smallNumber(given, mostOfNumbers),
+		ms: (given: number) => Math.min(given, mostOfNumbers),
+		scenario: (given: string) => (scenarios.has(given) ? given : "other"),
+	};
 	const event = (given: SandboxEvent): SandboxEvent => {
+		const all: Record<string, unknown> = { ...eventOf(given) };
+		for (const [name, each] of Object.entries(given))
+			if (Object.hasOwn(ofEvents, name) && each !== null) all[name] = ofEvents[name]?.(each as never);
+		return Object.assign({ ...given }, all);
+	};
+	const eventOf = (given: SandboxEvent): SandboxEvent => {
 		switch (given.type) {
 			case "request": {
 				const [, , agencyId = "", , phone = ""] = given.path.split("/");
@@ -185,12 +239,6 @@ export function redacted(bug: WholeBug): WholeBug {
 					method: methods.has(given.method) ? given.method : "OTHER",
 					path: path(given.path),
 					query: query(given.query, context),
-					agencyId:
-						given.agencyId === null
-							? null
-							: agencyIds.has(given.agencyId)
-								? given.agencyId
-								: names.text(given.agencyId),
 					contact: given.contact === null ? null : names.phone(given.contact),
 					body: value(given.body, "", context),
 					explanation: given.explanation === null ? null : sentence(given.explanation),
@@ -230,8 +278,14 @@ export function redacted(bug: WholeBug): WholeBug {
 		const facts = { ...given, held: given.held && { ...given.held, queueId: id(given.held.queueId) } };
 		return { ...facts, reason: reasonOf(facts) };
 	};
-	const violation = <Given extends Pick<Violation, "explanation" | "method" | "path">>(given: Given): Given => ({
+	const violation = <Given extends Pick<Violation, "rule" | "message" | "explanation" | "method" | "path">>(
+		given: Given,
+	): Given => ({
 		...given,
+		rule: /^R\d{1,3}$/.test(given.rule) ? given.rule : "R0",
+		message: Object.values<string>(violationMessages).includes(given.message)
+			? given.message
+			: names.text(given.message),
 		explanation: sentence(given.explanation),
 		method: methods.has(given.method) ? given.method : "OTHER",
 		path: path(given.path),
@@ -314,18 +368,24 @@ export function redacted(bug: WholeBug): WholeBug {
 	/** Integration, agency and operationId. */
 	const operationKey: Rule = (given) => {
 		const [, integration = "", agency = "", operation = ""] = /^(\S+) (\S+) (.*)$/s.exec(given) ?? [];
-		return `${id(integration)} ${id(agency)} ${names.operationId(operation)}`;
+		return `${integrationId(integration)} ${agencyId(agency)} ${names.operationId(operation)}`;
 	};
 	const held = (given: Held): Held => ({
 		...given,
+		id: queueId(given.id),
 		body: names.text(given.body),
 		sender: given.sender === null ? null : names.uuid(given.sender),
 		operationId: operationId(given.operationId),
 		operation: given.operation === null ? null : operationKey(given.operation),
 	});
+	const viewsOf = ({ views: [owner, ...others] }: Thread): Thread["views"] => [
+		{ ...owner, agencyId: agencyId(owner.agencyId) },
+		...others.map((view) => ({ ...view, agencyId: agencyId(view.agencyId) })),
+	];
 	const thread = (given: Thread): Thread => ({
 		...given,
 		phone: names.phone(given.phone) as Thread["phone"],
+		views: viewsOf(given),
 		name: aName(given.name),
 		messages: given.messages.map(message),
 		flows: given.flows.map((flow) => ({ ...flow, status: aStatus(flow.status) })),
@@ -333,6 +393,8 @@ export function redacted(bug: WholeBug): WholeBug {
 	});
 	const agency = (given: ArchivedAgency): ArchivedAgency => ({
 		...given,
+		id: agencyId(given.id),
+		integrationId: integrationId(given.integrationId),
 		name: given.name === null ? null : names.name("Agency", given.name),
 		senders: given.senders.map(names.uuid),
 		consent: {
@@ -357,14 +419,21 @@ export function redacted(bug: WholeBug): WholeBug {
 			typeof sender === "string" ? names.uuid(sender) : null,
 			typeof of === "string" ? aLanguage(of) : null,
 		];
-		return [operationKey(key), { ...given, payload: JSON.stringify(payload) }];
+		const { fate } = given;
+		const kept: Operation["fate"] = "queueId" in fate ? { ...fate, queueId: queueId(fate.queueId) } : fate;
+		return [operationKey(key), { ...given, fate: kept, payload: JSON.stringify(payload) }];
 	};
 	const fault = (given: Fault): Fault => {
 		const { effect } = given;
 		const { field, body } = effect;
 		return {
 			...given,
+			id: Number(numberOf(String(given.id))),
+			agencyId: given.agencyId && agencyId(given.agencyId),
 			contact: given.contact ? names.phone(given.contact) : null,
+			skip: smallNumber(given.skip, mostOfNumbers),
+			hits: smallNumber(given.hits, mostOfNumbers),
+			remaining: given.remaining === null ? null : smallNumber(given.remaining, mostOfNumbers),
 			effect: {
 				...effect,
 				retryAfter:
@@ -383,9 +452,15 @@ export function redacted(bug: WholeBug): WholeBug {
 			},
 		};
 	};
-	const integration = (given: Integration): Integration => ({ ...given, name: names.name("CRM", given.name) });
+	const integration = (given: Integration): Integration => ({
+		...given,
+		id: integrationId(given.id),
+		name: names.name("CRM", given.name),
+	});
+	const key = (given: NamedKey): NamedKey => ({ ...given, integrationId: integrationId(given.integrationId) });
 	const replacedText = (given: ReplacedText): ReplacedText => ({
 		...given,
+		queueId: queueId(given.queueId),
 		operation: given.operation === null ? null : operationKey(given.operation),
 	});
 	const counters = (given: BugStep["counters"]): BugStep["counters"] =>
@@ -396,14 +471,16 @@ export function redacted(bug: WholeBug): WholeBug {
 		rest: rest && {
 			...rest,
 			integrations: rest.integrations.map(integration),
+			keys: rest.keys.map(key),
 			agencies: rest.agencies.map((each) => {
 				const { threads: _, ...record } = agency({ ...each, threads: [] });
 				return record;
 			}),
 			faults: rest.faults.map(fault),
 		},
-		threads: threads.map(({ phone, thread: each, ...change }) => ({
+		threads: threads.map(({ agencyId: of, phone, thread: each, ...change }) => ({
 			...change,
+			agencyId: agencyId(of),
 			phone: names.phone(phone),
 			thread: each && thread(each),
 		})),
@@ -414,20 +491,54 @@ export function redacted(bug: WholeBug): WholeBug {
 		...bug,
 		content: "generated",
 		variation: bug.variation === null ? null : names.text(bug.variation),
-		place: { ...place, contact: place.contact === null ? null : names.phone(place.contact) },
+		place: {
+			agencyId: place.agencyId && agencyId(place.agencyId),
+			contact: place.contact === null ? null : names.phone(place.contact),
+			request: place.request && correlationId(place.request),
+		},
 		world: {
 			...world,
 			counters: counters(world.counters),
 			integrations: world.integrations.map(integration),
+			keys: world.keys.map(key),
 			agencies: world.agencies.map(agency),
 			operations: world.operations.map(operation),
 			faults: world.faults.map(fault),
-		} satisfies Omit<Archive, "keys">,
+		} satisfies WholeBug["world"],
 		events: bug.events.map(event),
-		violations: bug.violations.map(violation),
+		requests: bug.requests.map(correlationId),
+		violations: bug.violations.map((each) => ({
+			...violation(each),
+			correlationId: correlationId(each.correlationId),
+		})),
 		replaced: bug.replaced.map(replacedText),
 		...(bug.past && { past: bug.past.map(step) }),
 	};
+}
+
+/** A number that is long enough to be a phone's. Times have at most four digits in a row. */
+const longNumber = /\+?\d{6,}/g;
+
+/** Whether a text is a name such as programs give: `boddy`, `custom_field`, `addressLine2`. */
+const isIdentifier = (text: string): boolean => text.length <= 40 && /^[A-Za-z][A-Za-z_-]*\d?$/.test(text);
+
+/** Whether a name of somebody is in an identifier. A CRM may put a contact's name where a field should be. */
+function wordsOfNames({ world, past, events }: WholeBug): (identifier: string) => boolean {
+	const names = new Set<string>();
+	const note = (name: string | null): void => {
+		for (const word of (name ?? "").toLowerCase().match(/\p{L}{3,}/gu) ?? []) names.add(word);
+	};
+	const all = [world, ...(past ?? []).flatMap(({ rest }) => rest ?? [])];
+	for (const { name } of all.flatMap(({ integrations, agencies }) => [...integrations, ...agencies])) note(name);
+	for (const { name } of world.agencies.flatMap(({ threads }) => threads)) note(name);
+	for (const { thread } of (past ?? []).flatMap(({ threads }) => threads)) note(thread?.name ?? null);
+	for (const event of events) if ("name" in event) note(event.name);
+	const wordsIn = (identifier: string): readonly string[] =>
+		identifier
+			.replace(/([a-z])([A-Z])/g, "$1 $2")
+			.toLowerCase()
+			.match(/[a-z]+/g) ?? [];
+	return (identifier) => [identifier.toLowerCase(), ...wordsIn(identifier)].some((word) => names.has(word));
 }
 
 const aStatus: Rule = (text) => (statuses.has(text) ? text : "other");

@@ -4,6 +4,7 @@ import { own } from "../base/own.ts";
 import { readinessOf } from "../world/consent.ts";
 import { decodeCursor, listName, messagesName } from "../world/cursor.ts";
 import type { Fault } from "../world/fault.ts";
+import { violationMessages } from "../world/violations.ts";
 import {
 	type Agency,
 	type Integration,
@@ -38,7 +39,7 @@ export function explainPath(method: string, path: string): string {
 /** R69 */
 export const literalPlus = {
 	rule: "R69",
-	message: "The + of a phone number is not written as %2B.",
+	message: violationMessages.R69,
 	explanation: "The sandbox answers it all the same. The contract asks for %2B, because a + can be read as a space.",
 };
 

@@ -1,4 +1,4 @@
-import { basePath } from "../base/call.ts";
+import { violationMessages } from "../world/violations.ts";
 
 /** A refusal of the service: its status and the two fields of every error body (R4). */
 export interface Refusal {
@@ -52,14 +52,14 @@ export const conflict = (explanation: string): Refusal =>
 /** R134: the service answers 500 to an operationId that comes back with another payload. */
 export const reusedId = (explanation: string): Refusal => ({
 	...refuse(500, internalMessage, explanation),
-	violation: { rule: "R134", message: "An operationId was reused for another message." },
+	violation: { rule: "R134", message: violationMessages.R134 },
 });
 
 export const unsupportedStatus = 501;
 
 /** R12: a 404 would read as "no such conversation". */
 export function unsupported(explanation: string): Refusal {
-	const message = `The service has no such path or method. Its operations are below ${basePath}; a server has its controls below /_sandbox.`;
+	const message = violationMessages.R12;
 	return {
 		status: unsupportedStatus,
 		tag: "SandboxUnsupported",
