@@ -56,7 +56,7 @@ export async function cancelAll(context: OutboxContext, given: StopOptions): Pro
 export async function erase(context: OutboxContext, given: EraseOptions): Promise<CancelledTexts> {
 	const recipient = erasedFrom(context.options, given);
 	const found = await stop(context, recipient, { erase: true });
-	await context.options.store.erase(recipient);
+	await context.options.store.erase(recipient, context.options.now());
 	return found;
 }
 

@@ -50,7 +50,8 @@ const states: Readonly<Record<string, string>> = {
 	unknown: "It is not known whether it was sent",
 };
 
-export function stepsOf(text: OutboxText): ExplainedStep[] {
+/** @param restoredBy the person who declared that it came back with a backup */
+export function stepsOf(text: OutboxText, restoredBy: string | null = null): ExplainedStep[] {
 	const { purpose, createdAt, notBefore, notAfter } = text;
 	const limits = [
 		notBefore === null ? "" : `before ${shown(notBefore)}`,
@@ -70,7 +71,20 @@ export function stepsOf(text: OutboxText): ExplainedStep[] {
 						sentence: `Cancelled in your transaction, as ${cancelledBy} said.`,
 					},
 				];
-	return [enqueued, ...[...journal.map(stepFrom), ...inTransaction].sort((one, other) => +one.at - +other.at)];
+	const { restored } = text.progress;
+	const fromBackup = restored
+		? [
+				{
+					at: new Date(restored.to),
+					until: null,
+					sentence: `It came back with a backup of ${shown(restored.from)}${restoredBy === null ? "" : `, as ${restoredBy} said`}.`,
+				},
+			]
+		: [];
+	return [
+		enqueued,
+		...[...journal.map(stepFrom), ...inTransaction, ...fromBackup].sort((one, other) => +one.at - +other.at),
+	];
 }
 
 function stepFrom(entry: JournalEntry): ExplainedStep {

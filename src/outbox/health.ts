@@ -1,8 +1,8 @@
 /*
- * How the outbox is, at a glance: three small statements, whatever the size of the table.
+ * How the outbox is, at a glance: a few small statements, whatever the size of the table.
  */
 import { allSends, isAlert, type ListedState, type OutboxStore } from "./store.ts";
-import { type Suspension, suspensionFrom } from "./suspension.ts";
+import { type DeclaredRestore, type Resumption, type Suspension, suspensionFrom } from "./suspension.ts";
 import { isAlive } from "./waits-for.ts";
 
 /** How the outbox is. It holds no number and no text. */
@@ -33,6 +33,10 @@ export interface OutboxHealth {
 	pauses: PauseHealth[];
 	/** What people have suspended. Only `resume` ends it. */
 	suspensions: Suspension[];
+	/** Suspensions that people have ended within a day, the latest one of each agency. */
+	resumptions: Resumption[];
+	/** The last restore from a backup that a person has declared; null if there was none. */
+	restored: DeclaredRestore | null;
 }
 
 /** A process that works. */
@@ -64,14 +68,17 @@ export interface PauseHealth {
 }
 
 const mostCounted = 1_000;
+const dayMs = 24 * 3_600_000;
 
 export async function healthOf(store: OutboxStore, now: number, clockAheadMs?: number): Promise<OutboxHealth> {
-	const [workers, counts, paused, suspended] = await Promise.all([
+	const [workers, counts, paused, suspended, declared] = await Promise.all([
 		store.workers(),
 		store.counts(now, mostCounted),
 		store.paused(),
 		store.suspended(),
+		store.declared(now - dayMs),
 	]);
+	const { restored } = declared;
 	const pauses = paused.filter(({ agencyId }) => !isAlert(agencyId));
 	return {
 		at: new Date(now),
@@ -104,5 +111,11 @@ export async function healthOf(store: OutboxStore, now: number, clockAheadMs?: n
 			})),
 		],
 		suspensions: suspended.map(suspensionFrom),
+		resumptions: declared.resumed.map(({ agencyId, at, by }) => ({
+			agencyId: agencyId === "" ? null : agencyId,
+			by,
+			at: new Date(at),
+		})),
+		restored: restored && { backupAt: new Date(restored.from), by: restored.by, at: new Date(restored.to) },
 	};
 }

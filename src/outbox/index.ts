@@ -5,11 +5,29 @@
  */
 
 export type { CancelledTexts, CancelOptions } from "./cancel.ts";
+export type {
+	ContactFact,
+	ContactRecord,
+	ExportBegin,
+	ExportContact,
+	ExportEnd,
+	ExportKey,
+	FactName,
+} from "./contact-records.ts";
 export type { ExplainedStep, Explanation } from "./explain.ts";
+export type { ExportOptions, OptedOutOptions, OptOutStatus, ToldFact } from "./export-contacts.ts";
 export type { FollowedChange, FollowOptions } from "./follow.ts";
 export type { EnqueuedStatus, EnqueuedText, EnqueueOptions, IgnoredField, ObservedChange } from "./given-text.ts";
 export type { OutboxHealth, PauseHealth, WorkerHealth } from "./health.ts";
-export type { ListedText, ListOptions, ResolveOptions, ResumeOptions, SuspendOptions } from "./operator.ts";
+export type { ImportedContacts, ImportOptions } from "./import-contacts.ts";
+export type {
+	ListedText,
+	ListOptions,
+	ResolveOptions,
+	RestoredOptions,
+	ResumeOptions,
+	SuspendOptions,
+} from "./operator.ts";
 export type { OutboxOptions } from "./options.ts";
 export { createOutbox, type Outbox } from "./outbox.ts";
 export { isOptIn, isOptOut, isRefusal, isWrongNumber } from "./policy/opt-out/opt-out.ts";
@@ -18,7 +36,7 @@ export type { QuietHours } from "./policy/quiet-hours.ts";
 export type { ContactOptions, EraseOptions, StopOptions } from "./recipient.ts";
 export type { SettledChange } from "./settled.ts";
 export type { OutboxStatus } from "./status.ts";
-export type { Suspension } from "./suspension.ts";
+export type { DeclaredRestore, Resumption, Suspension } from "./suspension.ts";
 export type { WaitsFor } from "./waits-for.ts";
 export type {
 	BeforeSend,
@@ -58,7 +76,7 @@ export { mysqlStore } from "./stores/mysql.ts";
 export type { StoreOptions } from "./stores/names.ts";
 export { postgresStore } from "./stores/postgres.ts";
 export { sqliteStore } from "./stores/sqlite.ts";
-export type { OutboxState, TextError } from "./text.ts";
+export type { FactSource, OutboxState, TextError } from "./text.ts";
 export type { AnyQueryable, Transaction } from "./transaction.ts";
 export type { DrizzleQueryable } from "./transactions/drizzle.ts";
 export type { KnexQueryable } from "./transactions/knex.ts";

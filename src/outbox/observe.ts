@@ -12,7 +12,7 @@ import { object, refuse, text } from "./input.ts";
 import { isFurther } from "./match.ts";
 import { createContact } from "./policy/contact.ts";
 import { isNumberWrong, isOptedOut, storedView } from "./policy/contact-view.ts";
-import { type ContactOptions, recipientFrom, type StopOptions, stoppedFrom, type Whose } from "./recipient.ts";
+import { type StopOptions, stoppedFrom, type Whose } from "./recipient.ts";
 import { storableId } from "./text.ts";
 
 export async function observe(context: OutboxContext, change: ObservedChange): Promise<void> {
@@ -41,18 +41,18 @@ export async function optOut(context: OutboxContext, given: StopOptions): Promis
 	const { store, clock, now } = context.options;
 	const { recipient, by } = stoppedFrom(context.options, given, "optOut");
 	await clock.measure();
-	await store.note(recipient, { optedOut: { own: now() } }, "optOut");
+	await store.note(recipient, { optedOut: { own: now() } }, "optOut", by);
 	await endOptedOut(context, recipient, [], by);
 	await wake(context, recipient);
 }
 
 /** Returns whether texts may go out again. Of all agencies that is known of those with a text to the contact. */
-export async function optIn(context: OutboxContext, given: ContactOptions): Promise<boolean> {
+export async function optIn(context: OutboxContext, given: StopOptions): Promise<boolean> {
 	const { store, clock, now } = context.options;
-	const recipient = recipientFrom(context.options, given, "optIn");
+	const { recipient, by } = stoppedFrom(context.options, given, "optIn");
 	await clock.measure();
-	await store.note(recipient, { optedIn: { own: now() } }, "optIn");
-	await clearWrongNumber(context, recipient);
+	await store.note(recipient, { optedIn: { own: now() } }, "optIn", by);
+	await clearWrongNumber(context, recipient, by);
 	await wake(context, recipient);
 	const { to, agencyId } = recipient;
 	const texts = agencyId === undefined ? await store.unfinished({ to }) : [];
@@ -89,12 +89,20 @@ async function endOptedOut(
 }
 
 /** Takes the reason from what waited because of a wrong number. What is due in days would keep it until then. */
-async function clearWrongNumber({ options: { store }, change }: OutboxContext, recipient: Whose): Promise<void> {
+async function clearWrongNumber(
+	{ options: { store }, change }: OutboxContext,
+	recipient: Whose,
+	by: string | undefined,
+): Promise<void> {
 	for (const { id } of await store.unfinished(recipient))
-		await change(id, async (row) => {
-			if (row.state !== "waiting" || row.reason !== "wrong_number") return undefined;
-			return isNumberWrong(storedView(await store.facts(row))) ? undefined : {};
-		});
+		await change(
+			id,
+			async (row) => {
+				if (row.state !== "waiting" || row.reason !== "wrong_number") return undefined;
+				return isNumberWrong(storedView(await store.facts(row))) ? undefined : {};
+			},
+			by,
+		);
 }
 
 /** Stores what is reported of a message. */

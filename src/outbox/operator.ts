@@ -2,24 +2,34 @@
  * What a person asks and decides at three in the morning, in the application or at the command line. It needs no client.
  */
 
-import { checkedLater, fieldsOf, oneOf, optional, whole } from "../shared/validation.ts";
+import { checkedLater, fieldsOf, oneOf, optional, rule, whole } from "../shared/validation.ts";
 import { type ChangeRow, createChange } from "./change.ts";
+import type { ContactRecord } from "./contact-records.ts";
 import { ended } from "./decide.ts";
 import { type Explanation, stepsOf } from "./explain.ts";
+import {
+	type ExportOptions,
+	exported,
+	type OptedOutOptions,
+	type OptOutStatus,
+	optedOutOf,
+} from "./export-contacts.ts";
 import { numberIn } from "./given-text.ts";
 import { healthOf, type OutboxHealth } from "./health.ts";
+import { type ImportedContacts, type ImportOptions, importContacts } from "./import-contacts.ts";
 import { check, line, longestName, longestReason, moment, refuse, text as textOf, time } from "./input.ts";
 import type { CheckedOptions } from "./options.ts";
 import type { OwnClock } from "./own-clock.ts";
 import { storedView } from "./policy/contact-view.ts";
 import { minutesFrom, type ZonedHours } from "./policy/quiet-hours.ts";
+import type { Whose } from "./recipient.ts";
 import { lastRequestAt } from "./requests.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { OutboxStore } from "./store.ts";
 import { inChunks } from "./stores/connection.ts";
 import { heirsIn, stillArriving } from "./supersede.ts";
 import { isUnfinished, type OutboxState, type OutboxText, outboxStates } from "./text.ts";
-import { type Snapshot, waitsForOf } from "./waits-for.ts";
+import { type Snapshot, unknownOptions, waitsForOf } from "./waits-for.ts";
 
 /** Options of `suspend`. */
 export interface SuspendOptions {
@@ -35,6 +45,16 @@ export interface SuspendOptions {
 export interface ResumeOptions {
 	/** The agency's id. @default everybody. Suspensions of single agencies stay then */
 	agencyId?: string | undefined;
+	/** Who resumes it, for `health`: one line of at most 100 characters. */
+	by?: string | undefined;
+}
+
+/** Options of `restored`. */
+export interface RestoredOptions {
+	/** When the backup was made. A string must include a UTC offset or `Z`. */
+	backupAt: Date | string | number;
+	/** Who declares it, for `health` and `explain`: one line of at most 100 characters. */
+	by?: string | undefined;
 }
 
 /** Options of `resolve`. */
@@ -76,7 +96,13 @@ export interface Operator {
 	/** The status of each of these rows. */
 	statuses: (rows: readonly OutboxText[]) => Promise<OutboxStatus[]>;
 	resolve: (id: string, outcome: "sent" | "not_sent", options?: ResolveOptions) => Promise<boolean>;
-	restored: (options: { backupAt: Date | string | number }) => Promise<number>;
+	restored: (options: RestoredOptions) => Promise<number>;
+	optedOut: (options: OptedOutOptions) => Promise<OptOutStatus>;
+	exportContacts: (options?: ExportOptions) => AsyncIterable<ContactRecord>;
+	importContacts: (
+		records: Iterable<ContactRecord> | AsyncIterable<ContactRecord>,
+		options?: ImportOptions,
+	) => Promise<ImportedContacts>;
 }
 
 /** What is due is so by the clock of a worker, and those of two machines may differ. */
@@ -93,7 +119,7 @@ const optionsOf = {
 		reason: line(longestReason),
 		by: optional(line(longestName)),
 	}),
-	resume: fieldsOf<ResumeOptions>({ agencyId: checkedLater() }),
+	resume: fieldsOf<ResumeOptions>({ agencyId: checkedLater(), by: optional(line(longestName)) }),
 	list: fieldsOf<ListOptions>({
 		to: checkedLater(), // in the country of the outbox
 		agencyId: checkedLater(),
@@ -103,8 +129,15 @@ const optionsOf = {
 		limit: optional(whole(1, 1_000)),
 	}),
 	resolve: fieldsOf<ResolveOptions>({ by: optional(line(longestName)) }),
-	restored: fieldsOf<{ backupAt: Date | string | number }>({ backupAt: time }),
+	restored: fieldsOf<RestoredOptions>({ backupAt: time, by: optional(line(longestName)) }),
+	optedOut: fieldsOf<OptedOutOptions>({ to: checkedLater(), agencyId: checkedLater() }),
+	exportContacts: fieldsOf<ExportOptions>({ agencyId: checkedLater() }),
+	importContacts: fieldsOf<ImportOptions>({ into: checkedLater() }),
 };
+const records = rule<Iterable<unknown> | AsyncIterable<unknown>>(
+	(value) => typeof value === "object" && value !== null && (Symbol.asyncIterator in value || Symbol.iterator in value),
+	"must be the records of exportContacts, as something that for await takes",
+);
 const outcomes = oneOf("sent", "not_sent");
 
 /** What an outbox has, and the command line has not. */
@@ -113,6 +146,8 @@ interface Own {
 	agencyOf?: (id: string) => string;
 	change?: ChangeRow;
 	options?: CheckedOptions;
+	/** Makes the texts of a number due, and wakes the workers. */
+	wake?: (whose: Whose) => Promise<void>;
 }
 
 /** At the command line nobody is told of it. */
@@ -121,9 +156,12 @@ const changeOf = (store: OutboxStore, { now }: OwnClock): ChangeRow => createCha
 export function createOperator(
 	store: OutboxStore,
 	clock: OwnClock,
-	{ agencyOf = (id) => textOf("agencyId", id, "outbox"), change = changeOf(store, clock), options }: Own = {},
+	{ agencyOf = (id) => textOf("agencyId", id, "outbox"), change = changeOf(store, clock), options, wake }: Own = {},
 ): Operator {
 	const { now, measure } = clock;
+	// The number of a contact can have become invalid since.
+	const numberOf = (to: string, operation: string): string =>
+		numberIn(to, { defaultCountry: options?.defaultCountry, allowUnlistedNumber: true }, operation);
 
 	async function snapshot(): Promise<Snapshot> {
 		await measure();
@@ -163,10 +201,10 @@ export function createOperator(
 			await store.suspend({ agencyId: who, reason, by, since: now() });
 		},
 		async resume(given) {
-			const { agencyId } = check(optionsOf.resume, "options", given, "resume");
+			const { agencyId, by = null } = check(optionsOf.resume, "options", given, "resume");
 			const who = agencyId === undefined ? "" : agencyOf(agencyId);
 			await measure();
-			return store.endSuspension(who, now() - slackMs);
+			return store.endSuspension(who, now() - slackMs, { at: now(), by });
 		},
 		async health() {
 			await measure();
@@ -178,15 +216,17 @@ export function createOperator(
 		},
 		async explain(id) {
 			const row = await store.find(textOf("id", id, "explain"));
-			return row && { status: await statusFrom(row, await snapshot()), steps: stepsOf(row) };
+			if (!row) return undefined;
+			const { restored } = row.progress;
+			const declared = restored && (await store.declared(now())).restored;
+			const by = declared?.to === restored?.to ? declared?.by : undefined;
+			return { status: await statusFrom(row, await snapshot()), steps: stepsOf(row, by) };
 		},
 		statuses,
 		async list(given = {}) {
 			const { to, agencyId, state, since, after, limit = 100 } = check(optionsOf.list, "options", given, "list");
-			// The number of a contact can have become invalid since.
-			const numbers = { defaultCountry: options?.defaultCountry, allowUnlistedNumber: true };
 			const filter = {
-				to: to === undefined ? undefined : numberIn(to, numbers, "list"),
+				to: to === undefined ? undefined : numberOf(to, "list"),
 				agencyId: agencyId === undefined ? undefined : agencyOf(agencyId),
 				state,
 				since: since === undefined ? undefined : moment("since", since, "list"),
@@ -211,7 +251,25 @@ export function createOperator(
 			const backupAt = moment("backupAt", options.backupAt, "restored");
 			await measure();
 			if (backupAt > now()) refuse("backupAt", "must not be in the future", "restored");
-			return store.restored({ from: backupAt, to: now() }, "restored");
+			return store.restored({ from: backupAt, to: now() }, "restored", options.by);
+		},
+		async optedOut(given) {
+			const { to, agencyId } = check(optionsOf.optedOut, "options", given, "optedOut");
+			return optedOutOf(store, numberOf(to, "optedOut"), agencyOf(agencyId));
+		},
+		exportContacts(given = {}) {
+			const { agencyId } = check(optionsOf.exportContacts, "options", given, "exportContacts");
+			const who = agencyId === undefined ? undefined : agencyOf(agencyId);
+			return exported({ store, clock, agencyId: who });
+		},
+		async importContacts(given, rest = {}) {
+			const found = check(records, "records", given, "importContacts");
+			const { into } = check(optionsOf.importContacts, "options", rest, "importContacts");
+			const agency = into === undefined ? undefined : agencyOf(into);
+			await measure();
+			const waking = wake ?? ((whose) => store.wake(whose, now()));
+			const context = { store, now, change, agencyOf, rules: options ?? unknownOptions, wake: waking };
+			return importContacts(context, found, agency);
 		},
 	};
 }

@@ -2,12 +2,15 @@ import { observerOf } from "../shared/observer.ts";
 import { abortSignal, fieldsOf, optional } from "../shared/validation.ts";
 import { type CancelledTexts, type CancelOptions, cancel, cancelAll, erase } from "./cancel.ts";
 import { createChange } from "./change.ts";
-import type { OutboxContext } from "./context.ts";
+import type { ContactRecord } from "./contact-records.ts";
+import { type OutboxContext, wake } from "./context.ts";
 import { enqueue, enqueueMany } from "./enqueue.ts";
 import type { Explanation } from "./explain.ts";
+import type { ExportOptions, OptedOutOptions, OptOutStatus } from "./export-contacts.ts";
 import { type FollowedChange, type FollowOptions, follow } from "./follow.ts";
 import type { EnqueuedStatus, EnqueuedText, EnqueueOptions, ObservedChange } from "./given-text.ts";
 import type { OutboxHealth } from "./health.ts";
+import type { ImportedContacts, ImportOptions } from "./import-contacts.ts";
 import { check, moment, time } from "./input.ts";
 import { observe, optIn, optOut } from "./observe.ts";
 import {
@@ -15,12 +18,13 @@ import {
 	type ListedText,
 	type ListOptions,
 	type ResolveOptions,
+	type RestoredOptions,
 	type ResumeOptions,
 	type SuspendOptions,
 } from "./operator.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
 import { createOptOutReader } from "./policy/contact.ts";
-import type { ContactOptions, EraseOptions, StopOptions } from "./recipient.ts";
+import type { EraseOptions, StopOptions } from "./recipient.ts";
 import { acknowledge, type SettledChange, settled } from "./settled.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { Lease } from "./store.ts";
@@ -203,7 +207,48 @@ export interface Outbox {
 	 * It also says that the number is right, after the contact wrote that it is wrong: what waited as `wrong_number` goes out.
 	 * @example if (!(await outbox.optIn({ to: "+447700900101" }))) console.log("call again in five minutes");
 	 */
-	optIn: (options: ContactOptions) => Promise<boolean>;
+	optIn: (options: StopOptions) => Promise<boolean>;
+	/**
+	 * Returns whether a contact has opted out of the texts of an agency, as far as the outbox knows: since when, what told of it, and who.
+	 * It makes no request, so that a STOP that no worker has read yet is not in it. It knows those who were erased, too.
+	 *
+	 * @throws PartnerInvalidInput for a bad number or agency
+	 * @example
+	 * const { isOptedOut, optOut } = await outbox.optedOut({ agencyId: agency.id, to: "+447700900101" });
+	 * if (isOptedOut) console.log(optOut?.at, optOut?.source, optOut?.by);
+	 */
+	optedOut: (options: OptedOutOptions) => Promise<OptOutStatus>;
+	/**
+	 * Returns what is known of all contacts, of one agency or of all: opt-outs and opt-ins with their time, clock and source, declines,
+	 * wrong numbers, and who was erased. The records are JSON, in pages, for `for await`. {@link Outbox.importContacts} of another outbox
+	 * takes them in.
+	 *
+	 * They are personal data: each contact is there by a keyed hash of their number, and **the key is among the records**. Whoever has
+	 * them can find out who it is by trying all numbers. Encrypt a file of them, show it to nobody, and delete it once it was imported.
+	 * What is stored while the export runs may be missing.
+	 *
+	 * @throws PartnerInvalidInput for a bad agency
+	 * @example for await (const record of outbox.exportContacts()) console.log(record.kind);
+	 */
+	exportContacts: (options?: ExportOptions) => AsyncIterable<ContactRecord>;
+	/**
+	 * Stores what another outbox knows of contacts. Of two times the later one counts, so that an import may be repeated, and takes back
+	 * nothing that is newer. It may run while workers do. Then what waits for somebody who has opted out ends, as by
+	 * {@link Outbox.optOut}, and texts to those who were erased are erased, if they were enqueued before that.
+	 *
+	 * With `into` the contacts of another agency become those of this one: each of their opt-outs holds, whatever they have said to
+	 * this one before the export.
+	 *
+	 * @throws PartnerInvalidInput that names the record and its field, such as `records[12].hash`, which is line 13 of a file. What came
+	 * before it may be stored. Also if the records end too early
+	 * @example
+	 * const { contacts } = await otherOutbox.importContacts(outbox.exportContacts());
+	 * console.log(contacts);
+	 */
+	importContacts: (
+		records: Iterable<ContactRecord> | AsyncIterable<ContactRecord>,
+		options?: ImportOptions,
+	) => Promise<ImportedContacts>;
 	/**
 	 * Returns the texts that reached a final state, or whose message changed, and which were not acknowledged: the oldest
 	 * first, at most `limit`. Read them, store what you need, and {@link Outbox.acknowledge} them in the same transaction.
@@ -264,13 +309,13 @@ export interface Outbox {
 	 * One that is found there is `sent` or `held`. One that may have been held, or whose conversation is unknown or hidden, becomes
 	 * `unknown`. One that the contact declined, or opted out of, becomes `cancelled`. Returns the number of these texts.
 	 *
-	 * What was cancelled, erased, or asked for by telephone since the backup is lost: repeat it before the workers start.
+	 * What was cancelled, erased, or asked for by telephone since the backup is lost: repeat it before the workers start, or pass a later
+	 * export to {@link Outbox.importContacts}.
 	 *
-	 * @param options - `backupAt`: when the backup was made. A string must include a UTC offset or `Z`
 	 * @throws PartnerInvalidInput if `backupAt` is not a time, or is in the future
 	 * @example await outbox.restored({ backupAt: new Date(Date.now() - 3 * 3_600_000) });
 	 */
-	restored: (options: { backupAt: Date | string | number }) => Promise<number>;
+	restored: (options: RestoredOptions) => Promise<number>;
 }
 
 const longestLeaseMs = 30_000;
@@ -317,7 +362,13 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	const loop = createLoop({ store, step, clock, concurrency, leaseMs, awaken, suspended, alerts }, pauses);
 	const { claimNow } = loop;
 	const change = createChange(store, now, onState);
-	const operator = createOperator(store, clock, { agencyOf: (id) => client.agency(id).id, change, options });
+	const agencyOf = (id: string): string => client.agency(id).id;
+	const operator = createOperator(store, clock, {
+		agencyOf,
+		change,
+		options,
+		wake: (whose) => wake(context, whose),
+	});
 	/** Tells a sandbox of a text, if the client has its connection. */
 	const show = observerOf(client)?.outbox(store, operator.status);
 	const context: OutboxContext = { options, optOuts, quiet, summaries, change, claimNow, show };
@@ -374,6 +425,9 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		purge: async (given) =>
 			store.purge(moment("before", check(purgeOptions, "options", given, "purge").before, "purge")),
 		restored: operator.restored,
+		optedOut: operator.optedOut,
+		exportContacts: operator.exportContacts,
+		importContacts: operator.importContacts,
 	};
 }
 

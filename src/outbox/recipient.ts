@@ -6,7 +6,7 @@ import { numberIn } from "./given-text.ts";
 import { check, line, longestName, refuse } from "./input.ts";
 import type { CheckedOptions } from "./options.ts";
 
-/** Which contact `optIn` means. */
+/** Which contact is meant. */
 export interface ContactOptions {
 	/** Contact phone number, as written. */
 	to: string;
@@ -14,9 +14,12 @@ export interface ContactOptions {
 	agencyId?: string | undefined;
 }
 
-/** Which texts `cancelAll` and `optOut` stop, and who says so. */
+/** Which contact `cancelAll`, `optOut` and `optIn` mean, and who says so. */
 export interface StopOptions extends ContactOptions {
-	/** Who says so, for the steps of the texts that it stops: one line of at most 100 characters. */
+	/**
+	 * Who says so: one line of at most 100 characters. It is in the steps of the texts that it changes. That of `optOut` and `optIn`
+	 * is also kept with what they say, for `optedOut`, until the contact is erased.
+	 */
 	by?: string | undefined;
 }
 
@@ -46,8 +49,6 @@ export interface Whose {
 }
 
 // The client knows numbers and agency ids.
-const schema = fieldsOf<ContactOptions>({ to: checkedLater(), agencyId: checkedLater() });
-
 const stopping = fieldsOf<StopOptions>({
 	to: checkedLater(),
 	agencyId: checkedLater(),
@@ -59,11 +60,7 @@ const erasing = fieldsOf<ContactOptions & { everyAgency?: true | undefined }>({
 	everyAgency: optional(rule<true>((value) => value === true, "must be true. Leave it out to erase one agency")),
 });
 
-export function recipientFrom(options: CheckedOptions, given: ContactOptions, operation: string): Whose {
-	return whoseOf(options, check(schema, "options", given, operation), operation);
-}
-
-/** The same, with the person who says so. */
+/** The contact, and the person who says so. */
 export function stoppedFrom(
 	options: CheckedOptions,
 	given: StopOptions,

@@ -10,6 +10,7 @@ import type {
 	OutboxText,
 	Recipient,
 	Restored,
+	StoredContact,
 } from "./text.ts";
 
 /** Changes when a store no longer fits the outbox of before: a program may have two versions of this package. */
@@ -104,8 +105,24 @@ export interface OutboxStore extends DatabaseStore {
 	outboxId: () => Promise<string>;
 	/** What is known of a recipient, or of the number in all agencies: of each fact the latest time by each clock. */
 	facts: (recipient: Recipient) => Promise<ContactFacts>;
-	/** Stores facts of a recipient; without an agency of the number in all agencies. Of two times by one clock the later one stays. */
-	note: (recipient: Partial<Recipient>, facts: ContactFacts, source: FactSource) => Promise<void>;
+	/**
+	 * Stores facts of a recipient; without an agency of the number in all agencies. Of two times by one clock the later one stays.
+	 *
+	 * @param by the person who told them
+	 */
+	note: (recipient: Partial<Recipient>, facts: ContactFacts, source: FactSource, by?: string) => Promise<void>;
+	/** Finds the next contacts behind one, some hundreds, by key, hash and agency. An empty list is the end. */
+	contacts: (after?: Pick<StoredContact, "keyId" | "hash" | "agencyId">) => Promise<StoredContact[]>;
+	/** Finds what is stored of numbers, in each agency and in all of them. */
+	contactsOf: (numbers: readonly string[]) => Promise<{ to: string; contact: StoredContact }[]>;
+	/** Stores what another outbox knows of contacts, each of which is another one, as `note` stores facts. */
+	learn: (contacts: readonly StoredContact[]) => Promise<void>;
+	/** The keys of the hashes, by their ids. */
+	keys: () => Promise<ReadonlyMap<string, string>>;
+	/** Adds keys of other outboxes. Those that are there stay as they are. */
+	addKeys: (keys: ReadonlyMap<string, string>) => Promise<void>;
+	/** Finds the next numbers that texts have, some hundreds, behind one. An empty list is the end. */
+	numbers: (after: string) => Promise<string[]>;
 	/** Stops a recipient: texts whose transaction has begun before are not to be sent. Without an agency the number in all agencies. */
 	stop: (recipient: Partial<Recipient>, source: FactSource) => Promise<void>;
 	/** Makes the waiting and held texts of a number due, or as soon as their turn comes; without an agency in all agencies. */
@@ -131,16 +148,21 @@ export interface OutboxStore extends DatabaseStore {
 	acknowledge: (changes: readonly { id: string; revision: number }[], tx: unknown) => Promise<void>;
 	/**
 	 * Erases number, text and message id of one finished text, or of those of a number; without an agency in all agencies.
-	 * What is left of each is its id, which `insert` finds.
+	 * What is left of each is its id, which `insert` finds. Of a number it also forgets who told what of it, and notes that it was
+	 * erased at this time, if there is one.
 	 */
-	erase: (which: { id: string } | Partial<Recipient>) => Promise<void>;
+	erase: (which: { id: string } | Partial<Recipient>, at?: number) => Promise<void>;
 	/**
 	 * Deletes the texts that were finished before a time, except for what `erase` left. Returns the number of rows. What stopped a
 	 * recipient still stops it afterwards, as after `erase`.
 	 */
 	purge: (before: number) => Promise<number>;
-	/** Stores that a backup was restored, and marks every unfinished text in `progress.restored`. Returns their number. */
-	restored: (restored: Restored, source: FactSource) => Promise<number>;
+	/**
+	 * Stores that a backup was restored, and marks every unfinished text in `progress.restored`. Returns their number.
+	 *
+	 * @param by the person who declared it
+	 */
+	restored: (restored: Restored, source: FactSource, by?: string) => Promise<number>;
 	/**
 	 * Leases queues that are due, and that no other worker has leased: more urgent bands first, then agencies in turn. A queue is that
 	 * of one recipient. Texts that were inserted since are put into their queues first, unless `leavesNew`. Agencies that are
@@ -186,7 +208,9 @@ export interface OutboxStore extends DatabaseStore {
 	 */
 	suspend: (suspension: StoredSuspension) => Promise<void>;
 	/** Ends a suspension, and makes the queues that it concerns due. Returns false if there was none. Pauses stay. */
-	endSuspension: (agencyId: string, now: number) => Promise<boolean>;
+	endSuspension: (agencyId: string, now: number, told?: { at: number; by: string | null }) => Promise<boolean>;
+	/** Finds what people have resumed since a time, and the last restore that was declared. */
+	declared: (since: number) => Promise<StoredDeclarations>;
 	/** Finds the suspensions; that of everybody has an empty `agencyId`. */
 	suspended: () => Promise<StoredSuspension[]>;
 	/**
@@ -269,6 +293,14 @@ export interface StoredSuspension {
 	by: string | null;
 	/** Since when, in milliseconds. */
 	since: number;
+}
+
+/** What people have declared. */
+export interface StoredDeclarations {
+	/** Suspensions that ended; that of everybody has an empty `agencyId`. */
+	resumed: { agencyId: string; at: number; by: string | null }[];
+	/** The last restore; null if there was none. */
+	restored: (Restored & { by: string | null }) | null;
 }
 
 /** A process that works, or has until a while ago. */

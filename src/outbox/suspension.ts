@@ -15,6 +15,26 @@ export interface Suspension {
 	since: Date;
 }
 
+/** A person has ended a suspension. */
+export interface Resumption {
+	/** The agency's id; null for everybody. */
+	agencyId: string | null;
+	/** Who it was; null if they did not say. */
+	by: string | null;
+	/** When. */
+	at: Date;
+}
+
+/** A person has declared that the database was restored from a backup. */
+export interface DeclaredRestore {
+	/** When the backup was made. */
+	backupAt: Date;
+	/** Who declared it; null if they did not say. */
+	by: string | null;
+	/** When. */
+	at: Date;
+}
+
 export function suspensionFrom({ agencyId, reason, by, since }: StoredSuspension): Suspension {
 	return { agencyId: agencyId === "" ? null : agencyId, reason, by, since: new Date(since) };
 }

@@ -254,6 +254,34 @@ export interface ContactFacts {
 	ignored?: FactTime | undefined;
 }
 
+/** A fact of a contact as it is stored. */
+export interface StoredFact {
+	/** What is known. */
+	fact: keyof ContactFacts;
+	/** Whose clock its time is by. */
+	clock: keyof FactTime;
+	/** When, in milliseconds. */
+	at: number;
+	/** What told of it. */
+	source: FactSource;
+	/** The person who told it; null if they did not say, or were erased. */
+	by: string | null;
+}
+
+/** What is stored of a contact, under the hash of their number. */
+export interface StoredContact {
+	/** The id of the key of the hash. */
+	keyId: string;
+	/** The keyed hash of the number. */
+	hash: string;
+	/** The agency; empty for all of them. */
+	agencyId: string;
+	/** Each at most once by each clock. */
+	facts: StoredFact[];
+	/** When `erase` last erased them, by the outbox's clock, in milliseconds; null if it did not. */
+	erasedAt: number | null;
+}
+
 /** A text as `insert` stores it. */
 export interface NewText extends Recipient {
 	/** The caller's id: the same id is the same text. */

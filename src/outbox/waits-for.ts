@@ -251,21 +251,24 @@ function told(
 	return { waitsFor: { kind, sentence, id, until: at }, nextAttemptAt: isTried ? at : null };
 }
 
-/** What takes the place of options that are not known: what the row shows, and nothing that could end the text. */
+/** In the place of options that are not known: nothing that could end a text. */
+export const unknownOptions: Situation["options"] = {
+	settleMs: defaultSettleMs,
+	followMs: [],
+	defaultMaxAgeMs: Number.POSITIVE_INFINITY,
+	onHeld: undefined,
+	mayAnswer: false,
+	beforeSend: undefined,
+	onReply: undefined,
+};
+
+/** The same, with what the row shows. */
 function stored({ progress }: OutboxText, queue: readonly OutboxText[]): Situation["options"] {
 	const held = queue.find(({ state }) => state === "held");
 	const last = progress.journal?.at(-1);
 	// A rule that comes after that one has put it off since.
 	const mayPass = held && progress.wait && held.since <= (last?.until ?? last?.at ?? 0);
-	return {
-		settleMs: defaultSettleMs,
-		followMs: [],
-		defaultMaxAgeMs: Number.POSITIVE_INFINITY,
-		onHeld: mayPass ? "send_if_open" : undefined,
-		mayAnswer: false,
-		beforeSend: undefined,
-		onReply: undefined,
-	};
+	return { ...unknownOptions, onHeld: mayPass ? "send_if_open" : undefined };
 }
 
 /** Why a text that waits was put off, as its row alone says. Undefined if no rule has put it off. */

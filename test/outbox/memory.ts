@@ -9,6 +9,9 @@ import {
 	type OutboxStore,
 	type OutboxText,
 	type Recipient,
+	type StoredContact,
+	type StoredDeclarations,
+	type StoredFact,
 	type StoredPause,
 	type StoredSuspension,
 	type StoredWait,
@@ -63,7 +66,41 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 	let counter = 0;
 	const queues = new Map<string, Queue>();
 	const arrived = new Set<string>();
-	const facts = new Map<string, ContactFacts>();
+	/** What is known of contacts, by key, hash and agency. */
+	const contacts = new Map<string, StoredContact>();
+	const ownKey = crypto.randomUUID().replaceAll("-", "");
+	const keys = new Map([[ownKey, `${crypto.randomUUID()}${crypto.randomUUID()}`.replaceAll("-", "")]]);
+	/** Not one that hides the number, but at once. */
+	const hashOf = (keyId: string, to = ""): string => {
+		const digits = `${(keys.get(keyId) ?? "").slice(0, 16)}${to.replace(/\D/g, "").padStart(16, "0")}`;
+		return digits.replace(/(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+	};
+	const placeOf = ({ keyId, hash, agencyId }: Pick<StoredContact, "keyId" | "hash" | "agencyId">): string =>
+		JSON.stringify([keyId, hash, agencyId]);
+	const contactsOf = (to: string | undefined): StoredContact[] => {
+		const hashes = new Map([...keys.keys()].map((keyId) => [keyId, hashOf(keyId, to)]));
+		return [...contacts.values()].filter(({ keyId, hash }) => hashes.get(keyId) === hash);
+	};
+	/** Of two times by one clock the later one stays. */
+	function learn(given: StoredContact): void {
+		const known = contacts.get(placeOf(given)) ?? { ...given, facts: [], erasedAt: null };
+		const latest = new Map(known.facts.map((each) => [`${each.fact} ${each.clock}`, each]));
+		for (const each of given.facts) {
+			const name = `${each.fact} ${each.clock}`;
+			if ((latest.get(name)?.at ?? Number.NEGATIVE_INFINITY) < each.at) latest.set(name, each);
+		}
+		const erasedAt = Math.max(known.erasedAt ?? 0, given.erasedAt ?? 0) || null;
+		contacts.set(placeOf(given), structuredClone({ ...known, facts: [...latest.values()], erasedAt }));
+	}
+	const ownName = ({ agencyId = "", to }: Partial<Recipient>) => ({
+		keyId: ownKey,
+		hash: hashOf(ownKey, to),
+		agencyId,
+	});
+	const declarations: {
+		resumed: Map<string, { at: number; by: string | null }>;
+		restored: StoredDeclarations["restored"];
+	} = { resumed: new Map(), restored: null };
 	const servedAt = new Map<string, number>();
 	const pauses = new Map<string, StoredPause>();
 	const suspensions = new Map<string, StoredSuspension>();
@@ -180,8 +217,6 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			)
 			.slice(0, limit)
 			.map((row) => ({ ...row, isStopped: isStopped(row) }));
-	const factsOf = (recipient: Recipient): ContactFacts =>
-		latest([recipient, { to: recipient.to }].map((who) => facts.get(nameOf(who)) ?? {}));
 	const leases = new Map<string, NamedLease & { until: number }>();
 	const leaseName = ({ topic, name }: NamedLease) => JSON.stringify([topic, name]);
 	const ownerOf = (lease: NamedLease) => leases.get(leaseName(lease))?.owner;
@@ -189,6 +224,12 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		const leftMs = (leases.get(leaseName(lease))?.until ?? 0) - clock();
 		return leftMs > 0 && leftMs <= 30_000;
 	};
+	const factsOf = ({ agencyId, to }: Recipient): ContactFacts =>
+		latest(
+			contactsOf(to)
+				.filter((each) => each.agencyId === "" || each.agencyId === agencyId)
+				.flatMap(({ facts }) => facts.map(({ fact, clock, at }) => ({ [fact]: { [clock]: at } }))),
+		);
 	const find = (lease: Lease) => [...queues].find(([, { id, token }]) => id === lease.id && token === lease.token);
 	return {
 		...storeMark,
@@ -205,12 +246,12 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		},
 		migrate: async () => {},
 		snapshot() {
-			const before = structuredClone({ rows, facts });
+			const before = structuredClone({ rows, contacts });
 			return () => {
 				rows.clear();
 				for (const [id, row] of before.rows) rows.set(id, row);
-				facts.clear();
-				for (const [name, known] of before.facts) facts.set(name, known);
+				contacts.clear();
+				for (const [name, known] of before.contacts) contacts.set(name, known);
 				for (const id of arrived) if (!rows.has(id)) arrived.delete(id);
 			};
 		},
@@ -346,9 +387,40 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		},
 		outboxId: async () => "memory",
 		facts: async (recipient) => factsOf(recipient),
-		async note(recipient, given) {
-			facts.set(nameOf(recipient), latest([facts.get(nameOf(recipient)) ?? {}, given]));
+		async note(recipient, given, source, by = undefined) {
+			const told: StoredFact[] = factNames.flatMap((fact) =>
+				(["service", "own"] as const).flatMap((clock) => {
+					const at = given[fact]?.[clock];
+					const isTold = clock === "own" && (fact === "optedOut" || fact === "optedIn");
+					return at === undefined ? [] : [{ fact, clock, at: Math.ceil(at), source, by: (isTold && by) || null }];
+				}),
+			);
+			learn({ ...ownName(recipient), facts: told, erasedAt: null });
 		},
+		async contacts(after) {
+			const places = [...contacts.keys()].sort();
+			const next = places.filter((place) => !after || place > placeOf(after)).slice(0, 500);
+			return structuredClone(next.map((place) => contacts.get(place) as StoredContact));
+		},
+		contactsOf: async (numbers) =>
+			structuredClone(numbers.flatMap((to) => contactsOf(to).map((contact) => ({ to, contact })))),
+		async learn(given) {
+			for (const each of given) learn(each);
+		},
+		keys: async () => new Map(keys),
+		async addKeys(added) {
+			for (const [keyId, key] of added) if (!keys.has(keyId)) keys.set(keyId, key);
+		},
+		numbers: async (after) => {
+			const all = new Set(copies(({ to }) => to > after).map(({ to }) => to));
+			return [...all].sort().slice(0, 500);
+		},
+		declared: async (since) => ({
+			resumed: [...declarations.resumed].flatMap(([agencyId, told]) =>
+				told.at > since ? [{ agencyId, ...told }] : [],
+			),
+			restored: declarations.restored,
+		}),
 		async renew(tokens, leaseMs) {
 			for (const queue of queues.values())
 				if (tokens.includes(queue.token)) queue.leasedUntil = Math.max(queue.leasedUntil, clock() + leaseMs);
@@ -413,7 +485,8 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			known.until = until;
 			return true;
 		},
-		async restored(restored) {
+		async restored(restored, _source, by = undefined) {
+			declarations.restored = { ...restored, by: by ?? null };
 			const open = copies(({ state, nextAt }) => unfinished.includes(state) && nextAt !== null);
 			for (const row of open) {
 				set(row, { version: row.version + 1, progress: { ...row.progress, restored } });
@@ -425,8 +498,9 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			const { agencyId } = suspension;
 			suspensions.set(agencyId, { ...suspension, since: suspensions.get(agencyId)?.since ?? suspension.since });
 		},
-		async endSuspension(agencyId, now) {
+		async endSuspension(agencyId, now, told = undefined) {
 			const isEnded = suspensions.delete(agencyId);
+			if (isEnded) declarations.resumed.set(agencyId, told ?? { at: now, by: null });
 			for (const queue of queues.values())
 				if (agencyId === "" || queue.agencyId === agencyId) {
 					queue.dueAt = Math.min(queue.dueAt, now);
@@ -520,7 +594,13 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 				if (row?.unacknowledged === revision) set(row, { unacknowledged: null });
 			}
 		},
-		async erase(which) {
+		async erase(which, at) {
+			if (!("id" in which)) {
+				if (at !== undefined) learn({ ...ownName(which), facts: [], erasedAt: at });
+				for (const each of contactsOf(which.to))
+					if (which.agencyId === undefined || each.agencyId === which.agencyId)
+						for (const fact of each.facts) fact.by = null;
+			}
 			const isOne = "id" in which ? (row: OutboxText) => row.id === which.id : isIn(which);
 			for (const row of copies((each) => isOne(each) && !unfinished.includes(each.state))) {
 				const {

@@ -292,6 +292,35 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 		/those after them/,
 		(of) => ({ search: ({ before: _, ...filter }, limit) => of.search(filter, limit) }),
 	],
+	["contacts finds nothing", /: contacts: expected 3/, () => ({ contacts: async () => [] })],
+	[
+		"contacts begins anew",
+		/contacts/,
+		(of) => {
+			let pages = 0;
+			return { contacts: async () => (pages++ < 5 ? of.contacts() : []) };
+		},
+	],
+	["contactsOf finds nothing", /who told it/, () => ({ contactsOf: async () => [] })],
+	["learn does nothing", /contacts, each once/, () => ({ learn: async () => {} })],
+	[
+		"learn takes an earlier time",
+		/an earlier time/,
+		(of) => ({
+			learn: async (contacts) =>
+				of.learn(
+					contacts.map((each) => ({ ...each, facts: each.facts.map((fact) => ({ ...fact, at: fact.at + 9 })) })),
+				),
+		}),
+	],
+	["keys finds nothing", /: keys, at/, () => ({ keys: async () => new Map() })],
+	["addKeys does nothing", /: keys, at/, () => ({ addKeys: async () => {} })],
+	["numbers finds nothing", /numbers: expected/, () => ({ numbers: async () => [] })],
+	[
+		"nobody has declared anything",
+		/resumed: expected/,
+		() => ({ declared: async () => ({ resumed: [], restored: null }) }),
+	],
 	["list ignores the agency", /list of an agency/, (of) => ({ list: (state, limit) => of.list(state, limit) })],
 	[
 		"erase keeps the journal",

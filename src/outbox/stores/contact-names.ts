@@ -2,6 +2,7 @@
  * The names under which something is stored of a contact. They are hashes, and hold no number.
  */
 import { operationIdFrom } from "messaging-conversations";
+import type { Row } from "./connection.ts";
 import type { Meta } from "./meta.ts";
 
 /** The name of a number in the table of contacts. It is the same in all agencies. */
@@ -18,9 +19,17 @@ export interface ContactNames {
 	nameOf: (to: string) => Promise<ContactName>;
 	/** All names under which something may be stored: one for each key. */
 	allOf: (to: string) => Promise<ContactName[]>;
+	/** Whether a key was added since, as a row shows that was read by these names. Then all keys are read again. */
+	isBehind: (row: Row) => Promise<boolean>;
 }
 
-export function createContactNames(meta: () => Promise<Meta>): ContactNames {
+export function createContactNames({
+	get: meta,
+	refresh,
+}: {
+	get: () => Promise<Meta>;
+	refresh: () => Promise<Meta>;
+}): ContactNames {
 	const named = async (keyId: string, key: string, to: string): Promise<ContactName> => ({
 		keyId,
 		hash: await operationIdFrom("contact", key, to),
@@ -33,6 +42,11 @@ export function createContactNames(meta: () => Promise<Meta>): ContactNames {
 		async allOf(to) {
 			const { keys } = await meta();
 			return Promise.all([...keys].map(([keyId, key]) => named(keyId, key, to)));
+		},
+		async isBehind({ keys_length }) {
+			const known = await meta();
+			if (Number(keys_length) === known.keysLength) return false;
+			return (await refresh()).keysLength !== known.keysLength;
 		},
 	};
 }

@@ -16,6 +16,10 @@ export interface Meta {
 	keyId: string;
 	/** The keys of hashes, by their ids. */
 	keys: ReadonlyMap<string, string>;
+	/** How long they are as they are stored. */
+	keysLength: number;
+	/** The keys as they are stored. */
+	hashKeys: string;
 }
 
 /** The row of an outbox. MySQL has others for moments. */
@@ -78,7 +82,12 @@ export function refuseUnread({ meta, contacts }: Pick<Names, "meta" | "contacts"
 }
 
 /** Reads the row, once. */
-export function createMeta(names: Names, readMeta: string, query: Query) {
+export function createMeta(
+	names: Names,
+	{ meta: readMeta, addKeys }: { meta: string; addKeys: string },
+	query: Query,
+	change: (sql: string, values: Value[]) => Promise<number>,
+) {
 	const { meta, texts, contacts } = names;
 	let known: Promise<Meta> | undefined;
 	async function read(): Promise<Meta> {
@@ -94,6 +103,8 @@ export function createMeta(names: Names, readMeta: string, query: Query) {
 			outboxId: String(row.outbox_id),
 			keyId: String(row.key_id),
 			keys: new Map(keys.map(([id, key]) => [id, String(key)])),
+			keysLength: Number(row.keys_length),
+			hashKeys: String(row.hash_keys),
 		};
 	}
 	function get(): Promise<Meta> {
@@ -103,12 +114,28 @@ export function createMeta(names: Names, readMeta: string, query: Query) {
 		});
 		return known;
 	}
+	/** Reads it again. */
+	function refresh(): Promise<Meta> {
+		known = undefined;
+		return get();
+	}
 	return {
 		get,
+		refresh,
+		/** Adds keys of another outbox, under which facts are to be stored. */
+		async addKeys(added: ReadonlyMap<string, string>): Promise<void> {
+			for (;;) {
+				const { keys, hashKeys } = await refresh();
+				const all = new Map([...added, ...keys]);
+				if (all.size === keys.size) return;
+				// Unless another process has added one at this moment.
+				if ((await change(addKeys, [JSON.stringify(Object.fromEntries(all)), hashKeys])) > 0) break;
+			}
+			await refresh();
+		},
 		/** Reads the keys again, and refuses facts that cannot be read. */
 		async checkKeys(): Promise<void> {
-			known = undefined;
-			const { keys } = await get();
+			const { keys } = await refresh();
 			const rows = await query(keyIdsIn(names), []);
 			if (!rows.every(({ id }) => keys.has(String(id)))) refuseUnread(names);
 		},

@@ -131,10 +131,10 @@ function tablesOf({ texts, workers, contacts, queues, agencies, leases, meta }: 
 		].join(", "),
 		[contacts]: [
 			"agency_id varchar(255) not null, hash varchar(64) not null, key_id varchar(64) not null",
-			factsIn("varchar(16)"),
+			factsIn("varchar(16)", "varchar(255)"),
 			"stopped_at bigint, stopped_source varchar(16)",
-			"suspended_since bigint, suspended_reason varchar(255), suspended_by varchar(255)",
-			"restored_from bigint, restored_to bigint, restored_source varchar(16), primary key (key_id, hash, agency_id)",
+			"suspended_since bigint, suspended_reason varchar(255), suspended_by varchar(255), resumed_at bigint, resumed_by varchar(255)",
+			"restored_from bigint, restored_to bigint, restored_source varchar(16), restored_by varchar(255), primary key (key_id, hash, agency_id)",
 		].join(", "),
 		[queues]: [
 			"id bigint not null auto_increment primary key, recipient varchar(32) not null, agency_id varchar(255) not null",

@@ -6,7 +6,7 @@ import type { MysqlQueryable } from "../transactions/mysql2.ts";
 import type { SequelizeQueryable } from "../transactions/sequelize.ts";
 import type { Connection, Row, Value } from "./connection.ts";
 import { isUnprepared, isWithoutTransaction } from "./database-error.ts";
-import { insertedFacts, laterFacts, latestFacts } from "./facts.ts";
+import { insertedFacts, keysLength, laterFacts, latestFacts, withoutNames } from "./facts.ts";
 import { leaseStatements } from "./leases.ts";
 import { isMeta } from "./meta.ts";
 import { migrateMysql } from "./mysql-tables.ts";
@@ -109,17 +109,30 @@ const statements = (names: Names): Statements => {
 				${isLeased ? `and ${queues}.id = ${saved.lease} and token = ${saved.token} and ${isFreeToSend({ texts, agencies, contacts })} and ${mayWork({ meta })}` : ""}
 				${isGuarded ? `and begun_at > coalesce(${stoppedAt(contacts, `${texts}.agency_id`, saved.key, saved.hash)}, -1)` : ""}`,
 		stop: `insert into ${contacts} (agency_id, hash, key_id, stopped_at, stopped_source) values ($1, $2, $3, ${moment}, $4) on duplicate key update stopped_at = ${moment}, stopped_source = values(stopped_source)`,
-		meta: `select * from ${meta} where ${isMeta}`,
+		meta: `select *, ${keysLength} as keys_length from ${meta} where ${isMeta}`,
+		addKeys: `update ${meta} set hash_keys = $1 where ${isMeta} and hash_keys = $2`,
 		useSettled: `update ${meta} set settled_used = 1 where ${isMeta} and settled_used = 0`,
-		facts: (names, agency, from) => latestFacts(contacts, names, agency, from),
-		note: (
-			columns,
-		) => `insert into ${contacts} (agency_id, hash, key_id, ${insertedFacts(columns)}) values (${marks(3 + 2 * columns.length)})
-			on duplicate key update ${laterFacts(
-				columns,
-				(column) => column,
-				(column) => `values(${column})`,
-			)}`,
+		facts: (names, agency, from) => latestFacts({ contacts, meta }, names, agency, from),
+		note: (columns, count = 1) => {
+			const all = insertedFacts(columns);
+			return `insert into ${contacts} (agency_id, hash, key_id, ${all.join(", ")}) values ${rowsOfMarks(count, 3 + all.length)}
+				on duplicate key update ${laterFacts(
+					columns,
+					(column) => column,
+					(column) => `values(${column})`,
+				)}`;
+		},
+		// Neither database goes on in the middle of an index by one comparison of three columns.
+		contacts: ["key_id = $1 and hash = $2 and agency_id > $3", "key_id = $1 and hash > $2", "key_id > $1"]
+			.map(
+				(after, at) => `select * from (select * from ${contacts} where key_id <> '' and ${after}
+					order by key_id, hash, agency_id limit ${atOnce}) as q${at}`,
+			)
+			.join(" union all ")
+			.concat(` order by key_id, hash, agency_id limit ${atOnce}`),
+		contactsOf: (count) => `select * from ${contacts} where key_id = $1 and hash in (${marks(count, 2)})`,
+		forgetNames: `update ${contacts} set ${withoutNames} where key_id = $1 and hash = $2 and (length($3) = 0 or agency_id = $3)`,
+		numbers: `select recipient from ${texts} force index (number) where recipient > $1 group by recipient order by recipient limit ${atOnce}`,
 		wake: change(
 			`next_at = ${awake}, version = version + 1`,
 			"recipient = $2 and (length($3) = 0 or agency_id = $3) and part_number = 1",
@@ -139,7 +152,7 @@ const statements = (names: Names): Statements => {
 		recoverQueues: `update ${queues} set due_at = least(due_at, $1), band = least(band, 1), revision = revision + 1
 			where id > $2 and id <= $3`,
 		recoverPauses: `update ${agencies} set paused_until = $1 where failures > 0 and paused_until > $1 and agency_id >= ''`,
-		noteRestored: `insert into ${contacts} (agency_id, hash, key_id, restored_from, restored_to, restored_source) values ('', '', '', $1, $2, $3) on duplicate key update restored_from = values(restored_from), restored_to = values(restored_to), restored_source = values(restored_source)`,
+		noteRestored: `insert into ${contacts} (agency_id, hash, key_id, restored_from, restored_to, restored_source, restored_by) values ('', '', '', $1, $2, $3, $4) on duplicate key update restored_from = values(restored_from), restored_to = values(restored_to), restored_source = values(restored_source), restored_by = values(restored_by)`,
 		restored: change(
 			"restored_from = $1, restored_to = $2, version = version + 1, arrived = 1",
 			everyText,
@@ -236,8 +249,10 @@ const statements = (names: Names): Statements => {
 
 		suspend: `insert into ${contacts} (agency_id, hash, key_id, suspended_reason, suspended_by, suspended_since) values ($1, '', '', $2, $3, $4) on duplicate key update suspended_reason = values(suspended_reason), suspended_by = values(suspended_by),
 			suspended_since = coalesce(suspended_since, values(suspended_since))`,
-		endSuspension: `update ${contacts} set suspended_since = null, suspended_reason = null, suspended_by = null
+		endSuspension: `update ${contacts} set suspended_since = null, suspended_reason = null, suspended_by = null, resumed_at = $2, resumed_by = $3
 			where ${ofAgency} and agency_id = $1 and suspended_since is not null`,
+		declared: `select agency_id, resumed_at, resumed_by, restored_from, restored_to, restored_by from ${contacts}
+			where ${ofAgency} and (resumed_at > $1 or restored_to is not null)`,
 		suspended: `select agency_id, suspended_since, suspended_reason, suspended_by from ${contacts} where ${ofAgency} and suspended_since is not null`,
 		nextQueues: `select max(id) as last, count(*) as count from (select id from ${queues} where id > $1 order by id limit $2) as q1`,
 		wakeAgency: `update ${queues} set due_at = least(due_at, $1), revision = revision + 1

@@ -1,7 +1,14 @@
 /*
  * What people ask of a store, and tell it: suspensions, workers and their signs of life, and what is not finished.
  */
-import { allSends, type ListedState, type OutboxStore, type StoredSuspension, type StoredWait } from "../store.ts";
+import {
+	allSends,
+	type ListedState,
+	type OutboxStore,
+	type StoredDeclarations,
+	type StoredSuspension,
+	type StoredWait,
+} from "../store.ts";
 import type { OutboxText } from "../text.ts";
 import type { Row, Value } from "./connection.ts";
 import { textFrom } from "./rows.ts";
@@ -10,7 +17,17 @@ import type { Sweeps } from "./sweep.ts";
 
 type Operations = Pick<
 	OutboxStore,
-	"resume" | "suspend" | "endSuspension" | "suspended" | "beat" | "leave" | "workers" | "counts" | "list" | "search"
+	| "resume"
+	| "suspend"
+	| "endSuspension"
+	| "declared"
+	| "suspended"
+	| "beat"
+	| "leave"
+	| "workers"
+	| "counts"
+	| "list"
+	| "search"
 >;
 
 interface Run extends Pick<Sweeps, "changeQueues"> {
@@ -22,6 +39,9 @@ interface Run extends Pick<Sweeps, "changeQueues"> {
 const stuckMs = 2 * 60_000;
 /** By how much the clocks of machines that enqueue may differ, and a text may have waited for its transaction to store it. */
 const unorderedMs = 24 * 60 * 60_000;
+
+const nameIn = (by: unknown): string | null => (by === null || by === undefined ? null : String(by));
+
 /** What settings and hooks keep back, once for each agency and reason. */
 function keptBackIn(rows: readonly Row[]): StoredWait[] {
 	const found = new Map<string, StoredWait>();
@@ -47,8 +67,8 @@ export function createOperations(statements: Statements, { query, change, change
 		async suspend({ agencyId, reason, by, since }) {
 			await query(statements.suspend, [agencyId, reason, by, Math.floor(since)]);
 		},
-		async endSuspension(agencyId, now) {
-			const isEnded = (await change(statements.endSuspension, [agencyId])) > 0;
+		async endSuspension(agencyId, now, { at, by } = { at: now, by: null }) {
+			const isEnded = (await change(statements.endSuspension, [agencyId, Math.floor(at), by])) > 0;
 			// While it was suspended, their workers put them off.
 			await changeQueues(statements.wakeAgency, [Math.floor(now), agencyId]);
 			return isEnded;
@@ -62,6 +82,20 @@ export function createOperations(statements: Statements, { query, change, change
 					since: Number(suspended_since),
 				}),
 			),
+		async declared(since) {
+			const found: StoredDeclarations = { resumed: [], restored: null };
+			for (const row of await query(statements.declared, [Math.floor(since)])) {
+				const at = Number(row.resumed_at ?? 0);
+				if (at > since) found.resumed.push({ agencyId: String(row.agency_id), at, by: nameIn(row.resumed_by) });
+				if (row.restored_to !== null)
+					found.restored = {
+						from: Number(row.restored_from),
+						to: Number(row.restored_to),
+						by: nameIn(row.restored_by),
+					};
+			}
+			return found;
+		},
 		async beat({ id, version, runsOnce }) {
 			await query(statements.beat, [id, version, Number(runsOnce)]);
 			if (begun.has(id)) return;

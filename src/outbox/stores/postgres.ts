@@ -4,7 +4,7 @@ import type { PostgresQueryable } from "../transactions/pg.ts";
 import type { PostgresJsSql } from "../transactions/postgres-js.ts";
 import type { Connection, Row, Value } from "./connection.ts";
 import { isForbidden } from "./database-error.ts";
-import { insertedFacts, laterFacts, latestFacts } from "./facts.ts";
+import { insertedFacts, keysLength, laterFacts, latestFacts, withoutNames } from "./facts.ts";
 import { leaseStatements } from "./leases.ts";
 import { isMeta } from "./meta.ts";
 import { type Names, namesFrom, type StoreOptions } from "./names.ts";
@@ -91,17 +91,24 @@ const statements = (
 			and (${saved.isGuarded}::bigint = 0 or begun_at > coalesce(${stoppedAt(contacts, `${texts}.agency_id`, `${saved.key}::text`, `${saved.hash}::text`)}, -1))
 		returning 1 as one`,
 	stop: `insert into ${contacts} (agency_id, hash, key_id, stopped_at, stopped_source) values ($1, $2, $3, ${moment}, $4) ${onSame} stopped_at = ${moment}, stopped_source = excluded.stopped_source`,
-	meta: `select * from ${meta} where ${isMeta}`,
+	meta: `select *, ${keysLength} as keys_length from ${meta} where ${isMeta}`,
+	addKeys: `update ${meta} set hash_keys = $1 where ${isMeta} and hash_keys = $2 returning 1 as one`,
 	useSettled: `update ${meta} set settled_used = 1 where ${isMeta} and settled_used = 0 returning 1 as one`,
-	facts: (names, agency, from) => latestFacts(contacts, names, agency, from),
-	note: (
-		columns,
-	) => `insert into ${contacts} (agency_id, hash, key_id, ${insertedFacts(columns)}) values (${marks(3 + 2 * columns.length)})
-		${onSame} ${laterFacts(
-			columns,
-			(column) => `${contacts}.${column}`,
-			(column) => `excluded.${column}`,
-		)}`,
+	facts: (names, agency, from) => latestFacts({ contacts, meta }, names, agency, from),
+	note: (columns, count = 1) => {
+		const all = insertedFacts(columns);
+		return `insert into ${contacts} (agency_id, hash, key_id, ${all.join(", ")}) values ${rowsOfMarks(count, 3 + all.length)}
+			${onSame} ${laterFacts(
+				columns,
+				(column) => `${contacts}.${column}`,
+				(column) => `excluded.${column}`,
+			)}`;
+	},
+	contacts: `select * from ${contacts} where key_id <> '' and (key_id, hash, agency_id) > ($1, $2, $3)
+		order by key_id, hash, agency_id limit ${atOnce}`,
+	contactsOf: (count) => `select * from ${contacts} where key_id = $1 and hash in (${marks(count, 2)})`,
+	forgetNames: `update ${contacts} set ${withoutNames} where key_id = $1 and hash = $2 and ($3::text = '' or agency_id = $3::text) returning 1 as one`,
+	numbers: `select recipient from ${texts} where recipient > $1 group by recipient order by recipient limit ${atOnce}`,
 	wake: changing(texts, `update ${texts} set next_at = ${awake}, version = version + 1`, {
 		among: `recipient = $2 and ($3::text = '' or agency_id = $3::text) and ${isOpen} = 1`,
 		fits: `state in ('waiting', 'held') and next_at > ${awake}`,
@@ -120,7 +127,7 @@ const statements = (
 	recoverQueues: `update ${queues} set due_at = least(due_at, $1), band = least(band, 1), revision = revision + 1
 		where id > $2 and id <= $3 returning 1 as one`,
 	recoverPauses: `update ${agencies} set paused_until = $1 where failures > 0 and paused_until > $1 returning 1 as one`,
-	noteRestored: `insert into ${contacts} (agency_id, hash, key_id, restored_from, restored_to, restored_source) values ('', '', '', $1, $2, $3) ${onSame} restored_from = excluded.restored_from, restored_to = excluded.restored_to, restored_source = excluded.restored_source`,
+	noteRestored: `insert into ${contacts} (agency_id, hash, key_id, restored_from, restored_to, restored_source, restored_by) values ('', '', '', $1, $2, $3, $4) ${onSame} restored_from = excluded.restored_from, restored_to = excluded.restored_to, restored_source = excluded.restored_source, restored_by = excluded.restored_by`,
 	restored: changing(
 		texts,
 		`update ${texts} set restored_from = $1, restored_to = $2, version = version + 1, arrived = 1`,
@@ -222,8 +229,10 @@ const statements = (
 
 	suspend: `insert into ${contacts} (agency_id, hash, key_id, suspended_reason, suspended_by, suspended_since) values ($1, '', '', $2, $3, $4) ${onSame} suspended_reason = excluded.suspended_reason, suspended_by = excluded.suspended_by,
 		suspended_since = coalesce(${contacts}.suspended_since, excluded.suspended_since)`,
-	endSuspension: `update ${contacts} set suspended_since = null, suspended_reason = null, suspended_by = null
+	endSuspension: `update ${contacts} set suspended_since = null, suspended_reason = null, suspended_by = null, resumed_at = $2, resumed_by = $3
 		where ${ofAgency} and agency_id = $1 and suspended_since is not null returning 1 as one`,
+	declared: `select agency_id, resumed_at, resumed_by, restored_from, restored_to, restored_by from ${contacts}
+		where ${ofAgency} and (resumed_at > $1 or restored_to is not null)`,
 	suspended: `select agency_id, suspended_since, suspended_reason, suspended_by from ${contacts} where ${ofAgency} and suspended_since is not null`,
 	nextQueues: `select max(id) as last, count(*) as count from (select id from ${queues} where id > $1 order by id limit $2) as q1`,
 	wakeAgency: `update ${queues} set due_at = least(due_at, $1), revision = revision + 1

@@ -9,7 +9,7 @@ import type { NewText, OpenText, OutboxText, Recipient } from "../text.ts";
 import { inChunks, type Row, type Value } from "./connection.ts";
 import { createContactNames } from "./contact-names.ts";
 import { withoutValues } from "./database-error.ts";
-import { createFacts, factsFrom } from "./facts.ts";
+import { createFacts, eraseNames, factsFrom } from "./facts.ts";
 import { createNamedLeases } from "./leases.ts";
 import { createMeta, otherKeysIn, refuseUnread } from "./meta.ts";
 import { createOperations } from "./operations.ts";
@@ -92,8 +92,8 @@ export function createSqlStore(database: Database): OutboxStore {
 			return act(...values);
 		};
 
-	const meta = createMeta(database.names, statements.meta, query);
-	const names = createContactNames(meta.get);
+	const meta = createMeta(database.names, statements, query, change);
+	const names = createContactNames(meta);
 	const { changeTexts, changeQueues } = createSweeps(statements, { query, change });
 	const queues = createQueues(statements, { query, change, checkWork });
 	const facts = createFacts(statements, names, { query });
@@ -153,14 +153,18 @@ export function createSqlStore(database: Database): OutboxStore {
 		},
 		async openWithFacts(recipient, limit, now) {
 			const { keyId, hash } = await names.nameOf(recipient.to);
-			const all = (await names.allOf(recipient.to)).map((name) => [name.keyId, name.hash]);
-			const others = otherKeysIn(database.names, all.map((_, at) => `$${2 * at + 7}`).join(", "));
-			// In one statement, because the facts of an agency may be copied together with its texts.
-			const rows = await query(
-				`select opened.*, known.*, ${others} as other_keys from (${statements.facts(all.length, "$2", 7)}) as known
-					left join (${statements.open(false)}) as opened on 1 = 1`,
-				[...whose(recipient), now, Math.max(limit, 10), keyId, hash, ...all.flat()],
-			);
+			const read = async (): Promise<Row[]> => {
+				const all = (await names.allOf(recipient.to)).map((name) => [name.keyId, name.hash]);
+				const others = otherKeysIn(database.names, all.map((_, at) => `$${2 * at + 7}`).join(", "));
+				// In one statement, because the facts of an agency may be copied together with its texts.
+				const rows = await query(
+					`select opened.*, known.*, ${others} as other_keys from (${statements.facts(all.length, "$2", 7)}) as known
+						left join (${statements.open(false)}) as opened on 1 = 1`,
+					[...whose(recipient), now, Math.max(limit, 10), keyId, hash, ...all.flat()],
+				);
+				return (await names.isBehind(rows[0] ?? {})) ? read() : rows;
+			};
+			const rows = await read();
 			if (Number(rows[0]?.other_keys) > 0) refuseUnread(database.names);
 			const found = rows.map(factsFrom);
 			const texts = found.flatMap(({ rest }) => (rest.seq === null ? [] : [openTextFrom(rest)]));
@@ -221,22 +225,39 @@ export function createSqlStore(database: Database): OutboxStore {
 			});
 			await Promise.all(statements);
 		},
-		erase: changing("erase", async (which) => {
+		erase: changing("erase", async (which, at) => {
+			if (!("id" in which)) {
+				const { to = "", agencyId = "" } = which;
+				await meta.refresh();
+				const all = await names.allOf(to);
+				await eraseNames(statements, all, { own: await names.nameOf(to), agencyId, at }, query);
+			}
 			const [what, values]: ["erase" | "eraseOne", Value[]] =
 				"id" in which ? ["eraseOne", [which.id]] : ["erase", whose(which)];
 			for (const statement of statements[what]) await changeTexts(statement, values);
 			if (what === "erase") await change(statements.removeQueues, values);
 		}),
 		purge: changing("purge", async (before) => changeTexts(statements.purge(await isSettledUsed()), [before])),
-		restored: changing("restored", async ({ from, to }, source) => {
+		restored: changing("restored", async ({ from, to }, source, by) => {
 			const [begin, end] = [Math.floor(from), Math.floor(to)];
-			await query(statements.noteRestored, [begin, end, source]);
+			await query(statements.noteRestored, [begin, end, source, by ?? null]);
 			return changeTexts(statements.restored, [begin, end]);
 		}),
 		outboxId: async () => (await meta.get()).outboxId,
+		keys: async () => (await meta.refresh()).keys,
+		addKeys: changing("importContacts", meta.addKeys),
 		...facts,
 		...leases,
 		note: changing("optOut", facts.note),
+		learn: changing("importContacts", facts.learn),
+		contacts: seeing(facts.contacts),
+		async contactsOf(numbers) {
+			await seesAll();
+			// Another process may have added one.
+			await meta.refresh();
+			return facts.contactsOf(numbers);
+		},
+		numbers: seeing(facts.numbers),
 		...operations,
 		async beat(worker) {
 			await check();

@@ -140,12 +140,22 @@ export interface Statements extends LeaseStatements {
 	stop: string;
 	/** What the outbox knows of itself. */
 	meta: string;
+	/** new keys, the keys as they were read */
+	addKeys: string;
 	/** From now on `purge` keeps what was not acknowledged. */
 	useSettled: string;
 	/** One row. The value with the agency, and the number of the first one of the names: key and hash, of each. */
 	facts: (names: number, agency: string, from: number) => string;
-	/** agency, hash, key; time and source of each column */
-	note: (columns: readonly string[]) => string;
+	/** agency, hash, key; time of each column, with its details. Of one contact, or of several, each of which is another one */
+	note: (columns: readonly string[], count?: number) => string;
+	/** The next contacts behind one. key, hash, agency */
+	contacts: string;
+	/** key, hashes */
+	contactsOf: (count: number) => string;
+	/** key, hash, agency */
+	forgetNames: string;
+	/** The next numbers that texts have, behind one. number */
+	numbers: string;
 	/** now, recipient, agency */
 	wake: Change;
 	wakeQueues: string;
@@ -159,7 +169,7 @@ export interface Statements extends LeaseStatements {
 	recoverPauses: string;
 	/** from, to */
 	restored: Change;
-	/** from, to, source */
+	/** from, to, source, by */
 	noteRestored: string;
 	/** recipient, agency */
 	erase: Change[];
@@ -221,8 +231,10 @@ export interface Statements extends LeaseStatements {
 
 	/** agency, reason, by, since */
 	suspend: string;
-	/** agency */
+	/** agency, time, by */
 	endSuspension: string;
+	/** What people have resumed since a time, and that a backup was restored. time */
+	declared: string;
 	suspended: string;
 	/** The next queues: id of the last one before, limit */
 	nextQueues: string;

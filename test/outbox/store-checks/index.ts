@@ -3,6 +3,7 @@ import type { OutboxStore } from "../port.ts";
 import { equal } from "./assert.ts";
 import type { Check, Given } from "./check.ts";
 import { claimChecks } from "./claims.ts";
+import { contactChecks } from "./contacts.ts";
 import { leaseChecks } from "./leases.ts";
 import { operationChecks } from "./operations.ts";
 import { orderChecks } from "./order.ts";
@@ -85,6 +86,13 @@ const methods = Object.keys({
 	confirmLease: true,
 	endLease: true,
 	countLeases: true,
+	contacts: true,
+	contactsOf: true,
+	learn: true,
+	keys: true,
+	addKeys: true,
+	numbers: true,
+	declared: true,
 } satisfies Record<Exclude<keyof OutboxStore, "~outbox" | "time">, true>);
 
 /**
@@ -119,6 +127,7 @@ export function storeChecks(
 		...claimChecks,
 		...operationChecks,
 		...leaseChecks,
+		...contactChecks,
 		...(transaction ? transactionChecks(transaction) : []),
 	];
 	return checks.map(({ title, run }) => ({ title, run: () => run(given) }));
