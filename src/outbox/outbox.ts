@@ -318,7 +318,8 @@ export interface Outbox {
 	restored: (options: RestoredOptions) => Promise<number>;
 }
 
-const longestLeaseMs = 30_000;
+/** A lease of a claim. That of a request lasts as long as `settleMs`. */
+const claimLeaseMs = 30_000;
 const shortestLeaseMs = 1_000;
 
 /**
@@ -340,7 +341,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	const access = createAccess(client, store, now);
 	const alerts = createAlerts(tell, now, store);
 	const pauses = createPauses({ alerts, tell }, now, store, access);
-	const leaseMs = Math.min(longestLeaseMs, Math.max(shortestLeaseMs, Math.floor(options.settleMs / 2)));
+	const leaseMs = Math.min(claimLeaseMs, Math.max(shortestLeaseMs, Math.floor(options.settleMs / 2)));
 	const optOuts = createOptOutReader(options.optOut);
 	const quiet = createQuietClock(options.quietHours, now);
 	const summaries = createSummaries(client, store, now);

@@ -2,8 +2,9 @@
  * The requests of a text: which may have been taken, and when the next one may begin.
  */
 import { openFor } from "./baseline.ts";
+import { wrongClockMs } from "./clocks.ts";
 import type { OnHeld } from "./policy/purpose.ts";
-import type { OutboxText, RequestRecord } from "./text.ts";
+import type { OutboxText, Progress, RequestRecord } from "./text.ts";
 
 /** The times and choices that decisions depend on. */
 export interface Rules {
@@ -116,6 +117,22 @@ export function wasSurelyOpen(text: OutboxText): boolean {
 export function isSettled(text: OutboxText, { settleMs }: Rules, now: number): boolean {
 	const at = lastRequestAt(text);
 	return at === undefined || now - at >= settleMs;
+}
+
+/**
+ * What the row knows of its requests, without times of the future: the clock was wrong when they were stored, and the text would wait
+ * until then. They count as of now, at which nothing is settled. Undefined if there are none.
+ */
+export function withoutFuture({ progress }: OutboxText, now: number): Partial<Progress> | undefined {
+	const { requests, emptyAt, flow } = progress;
+	const isFuture = (at: number | null | undefined): boolean => (at ?? 0) - wrongClockMs > now;
+	if (!isFuture(requests.at(-1)?.at) && !isFuture(emptyAt) && !isFuture(flow?.since)) return undefined;
+	const past = (at: number): number => Math.min(at, now);
+	return {
+		requests: requests.map((request) => ({ ...request, at: past(request.at) })),
+		emptyAt: emptyAt && past(emptyAt),
+		flow: flow && { since: past(flow.since), until: past(flow.until) },
+	};
 }
 
 /** The last moment at which a request may begin. */

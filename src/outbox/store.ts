@@ -170,8 +170,9 @@ export interface OutboxStore extends DatabaseStore {
 	 */
 	claim: (options: ClaimOptions) => Promise<Lease[]>;
 	/**
-	 * Puts unfinished texts back into their queues, if those are missing or due too late, and adds the rows of their agencies. Of all
-	 * workers one does so in 40 seconds, whose call takes as long as a look at all unfinished texts. Returns how many it has found.
+	 * Puts unfinished texts back into their queues, if those are missing or due too late, and adds the rows of their agencies. Ends
+	 * waits and pauses that a clock of the future has stored. Of all workers one does so in 40 seconds, whose call takes as long as a
+	 * look at all unfinished texts. Returns how many it has found.
 	 */
 	heal: (now: number, signal?: AbortSignal) => Promise<number>;
 	/** Finds the numbers of an agency's queues that are due, those that wait for a read first. */
@@ -409,6 +410,9 @@ export interface Lease extends Recipient {
 	/** Texts that were sent are to be followed by the time of the claim. */
 	isFollowing: boolean;
 }
+
+/** The longest lease that a worker stores, in milliseconds. */
+export const longestLeaseMs: number = 15 * 60_000;
 
 /** In place of an agency: the sends of everybody, while everything can still be read. */
 export const allSends = "*";

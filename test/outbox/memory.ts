@@ -352,7 +352,9 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			if (!leavesNew) adopt();
 			if (probing === undefined && pauses.has("")) return [];
 			const mayBe = ({ agencyId, band, dueAt, leasedUntil }: Queue): boolean => {
-				if (dueAt > now || leasedUntil > clock() || without.includes(agencyId)) return false;
+				// One that ends later was stored by a clock of the future.
+				const isLeased = leasedUntil > clock() && leasedUntil <= clock() + 15 * 60_000;
+				if (dueAt > now || isLeased || without.includes(agencyId)) return false;
 				const isIdle = isSuspended(agencyId) || (areSendsPaused() && probing === undefined);
 				const isOwnPause = probing === "" && (pauses.get(agencyId)?.until ?? 0) > now;
 				if (probing !== undefined)

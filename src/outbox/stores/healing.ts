@@ -1,6 +1,7 @@
 /*
  * The queues and the rows of the agencies follow from the texts. So they may be deleted or restored at any time, or be missing because
- * the texts of an agency were copied from another database: what is missing is found here, and is put back.
+ * the texts of an agency were copied from another database: what is missing is found here, and is put back. A clock that was in the
+ * future for a while, or a hand that slipped, has stored times that nobody should wait for: they are found here too.
  */
 import type { OutboxStore } from "../store.ts";
 import type { Row, Value } from "./connection.ts";
@@ -17,18 +18,26 @@ interface Run {
 /** Of all workers one looks through the unfinished texts in this time, so that each is in its queue within a minute. */
 const turnMs = 40_000;
 
-export function createHealing({ addAgencies, takeHealing, astray }: Statements, run: Run): Pick<OutboxStore, "heal"> {
+export function createHealing(
+	{ addAgencies, takeHealing, astray, putForward, endFarPauses }: Statements,
+	run: Run,
+): Pick<OutboxStore, "heal"> {
 	const { query, change, putBack } = run;
 	return {
 		async heal(now, signal) {
 			// The turn is in the row of everybody, which may be missing too.
 			await query(addAgencies(1), [""]);
 			if ((await change(takeHealing, [now, turnMs])) === 0) return 0;
-			let count = 0;
+			let count = await change(endFarPauses, [now]);
 			for (let place: Value[] = astray.first; !signal?.aborted; ) {
 				const began = performance.now();
 				const rows = await query(astray.sql, [now, ...place]);
-				const found = rows.filter(({ is_astray }) => Number(is_astray) === 1);
+				const far = rows.filter(({ is_far_off }) => Number(is_far_off) === 1);
+				if (far.length > 0) await change(putForward(far.map(({ seq }) => Number(seq)).join(", ")), [now]);
+				const found = rows.flatMap((row) => {
+					if (far.includes(row)) return [{ ...row, next_at: now }];
+					return Number(row.is_astray) === 1 ? [row] : [];
+				});
 				if (found.length > 0) await putBack(found);
 				count += found.length;
 				const last = rows.at(-1);

@@ -90,7 +90,8 @@ const turnMs = 30_000;
  * @param now the time of the database in milliseconds
  */
 export async function alone(update: Update, meta: string, now: string, act: () => Promise<void>): Promise<void> {
-	const begin = `update ${meta} set migrating_at = ${now} where ${isMeta} and coalesce(migrating_at, 0) < ${now} - ${turnMs}`;
+	const begin = `update ${meta} set migrating_at = ${now} where ${isMeta}
+		and (migrating_at is null or migrating_at < ${now} - ${turnMs} or migrating_at > ${now} + ${turnMs})`;
 	const renew = `update ${meta} set migrating_at = ${now} where ${isMeta}`;
 	while ((await update(begin)) === 0) await new Promise((resolve) => setTimeout(resolve, turnMs / 60));
 	const renewing = setInterval(() => update(renew).catch(() => {}), turnMs / 6);

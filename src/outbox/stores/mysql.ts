@@ -22,22 +22,27 @@ import {
 	cancelled,
 	changing,
 	countsOf,
+	endingFarPauses,
 	everyText,
 	insertedColumns,
 	isAstray,
 	isClaimable,
 	isFollowing,
+	isFree,
 	isFreeToSend,
 	isListed,
 	isOnlyRead,
 	marks,
 	ofAgency,
 	open,
+	puttingForward,
 	rowsOfMarks,
 	type Statements,
 	type SupersededRow,
 	saved,
+	servedNow,
 	stoppedAt,
+	turnFirst,
 } from "./statements.ts";
 
 /** A sign that only utf8mb4 holds. Each text is read beside it, because a connection may have another character set than the last. */
@@ -48,7 +53,7 @@ const sign = "_utf8mb4 x'f09f918b' as wave";
 const moment = "timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))";
 /** The clock of the leases, in milliseconds. */
 const clock = `(${moment} div 1000)`;
-const isFree = `(lease_until is null or lease_until <= ${clock})`;
+const free = isFree(clock);
 
 /** Longer ones would be cut off without an error, if the `sql_mode` is not strict. */
 const longest = 255;
@@ -192,12 +197,14 @@ const statements = (names: Names): Statements => {
 		takeHealing: `update ${agencies} set served_at = $1
 			where agency_id = '' and (served_at <= $1 - $2 or served_at > $1)`,
 		astray: astray(names),
+		putForward: puttingForward(texts, "force index (primary)"),
+		endFarPauses: endingFarPauses(agencies),
 		removeQueues: `delete from ${queues} where ${ofNumber} and not exists (select 1 from ${texts} t
 			where t.recipient = ${queues}.recipient and t.agency_id = ${queues}.agency_id and t.next_at is not null)`,
 		turns: (what, without, limit) => {
 			// Not with `exists`, for which MariaDB reads all queues that fit.
 			const isDue = (band: number): string => `(select 1 from ${queues} q force index (turn)
-				where q.agency_id = a.agency_id and band = ${band} and due_at <= $1 and ${isFree} limit 1) is not null`;
+				where q.agency_id = a.agency_id and band = ${band} and due_at <= $1 and ${free} limit 1) is not null`;
 			const isHealthy = `and failures = 0
 				and not exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.failures > 0)`;
 			const isSuspended = isOnlyRead(what, { agencies, contacts });
@@ -205,13 +212,13 @@ const statements = (names: Names): Statements => {
 				where agency_id <> '' ${what === "probe" ? "" : isHealthy} ${without > 0 ? `and agency_id not in (${marks(without, 2)})` : ""}
 					${what === "probe" ? "and (failures = 0 or paused_until <= $1)" : ""}
 				and ${isClaimable(what, isSuspended, isDue)}
-				order by ${what === "read" ? "" : `if(${isDue(0)}, 0, 1),`} served_at limit ${limit}`;
+				order by ${what === "read" ? "" : `if(${isDue(0)}, 0, 1),`} ${turnFirst(clock)} limit ${limit}`;
 		},
-		serve: `update ${agencies} set served_at = greatest(${clock}, served_at + 1) where agency_id = $1 and served_at = $2`,
+		serve: `update ${agencies} set served_at = ${servedNow(clock)} where agency_id = $1 and served_at = $2`,
 		due: (band, at, limit) => `select id, agency_id, band, due_at from ${queues} force index (turn)
-			where agency_id = $${at + 2} and band = ${band} and due_at <= $1 and ${isFree} order by due_at limit ${limit}`,
+			where agency_id = $${at + 2} and band = ${band} and due_at <= $1 and ${free} order by due_at limit ${limit}`,
 		take: (ids) => `update ${queues} force index (primary) set token = $1, lease_until = ${clock} + $3
-			where id in (${ids}) and due_at <= $2 and ${isFree} and ${mayWork({ meta })}`,
+			where id in (${ids}) and due_at <= $2 and ${free} and ${mayWork({ meta })}`,
 		taken: (ids) =>
 			`select id, agency_id, recipient, band, revision, ${isFollowing(texts, "q", "$2")}
 				from ${queues} q where id in (${ids}) and token = $1`,
@@ -299,11 +306,11 @@ const statements = (names: Names): Statements => {
  */
 function astray({ texts, queues, agencies, contacts }: Names): Statements["astray"] {
 	const next = (after: string): string =>
-		`select * from (select seq, agency_id, recipient, purpose, next_at, since, state, arrived from ${texts} force index (ended)
+		`select * from (select seq, agency_id, recipient, purpose, next_at, since, state, reason, ready_at, attempts, arrived from ${texts} force index (ended)
 			where ${after} order by next_at, since, seq limit ${atOnce})`;
 	const parts = ["next_at = $2 and since = $3 and seq > $4", "next_at = $2 and since > $3", "next_at > $2"];
 	return {
-		sql: `select part.*, ${isAstray({ texts, agencies, contacts })} as is_astray
+		sql: `select part.*, ${isAstray({ texts, agencies, contacts })}
 			from (${parts.map((part, at) => `${next(part)} as q${at}`).join(" union all ")}
 				order by next_at, since, seq limit ${atOnce}) as part
 			left join ${queues} q on q.recipient = part.recipient and q.agency_id = part.agency_id

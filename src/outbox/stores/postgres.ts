@@ -20,11 +20,13 @@ import {
 	cancelled,
 	changing,
 	countsOf,
+	endingFarPauses,
 	everyText,
 	insertedColumns,
 	isAstray,
 	isClaimable,
 	isFollowing,
+	isFree,
 	isFreeToSend,
 	isListed,
 	isOnlyRead,
@@ -32,10 +34,13 @@ import {
 	marks,
 	ofAgency,
 	open,
+	puttingForward,
 	rowsOfMarks,
 	type Statements,
 	saved,
+	servedNow,
 	stoppedAt,
+	turnFirst,
 	turnOrder,
 } from "./statements.ts";
 
@@ -43,7 +48,7 @@ import {
 const moment = "(extract(epoch from clock_timestamp()) * 1000000)::bigint";
 /** The clock of the leases, in milliseconds. */
 const clock = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
-const isFree = `(lease_until is null or lease_until <= ${clock})`;
+const free = isFree(clock);
 
 /** What becomes of a row of the contacts that is there. */
 const onSame = "on conflict (key_id, hash, agency_id) do update set";
@@ -162,8 +167,8 @@ const statements = (
 	takeHealing: `update ${agencies} set served_at = $1::bigint
 		where agency_id = '' and (served_at <= $1::bigint - $2::bigint or served_at > $1::bigint) returning 1 as one`,
 	astray: {
-		sql: `select part.*, ${isAstray({ texts, agencies, contacts })} as is_astray
-			from (select seq, agency_id, recipient, purpose, next_at, state, arrived from ${texts}
+		sql: `select part.*, ${isAstray({ texts, agencies, contacts })}
+			from (select seq, agency_id, recipient, purpose, next_at, state, reason, ready_at, attempts, arrived from ${texts}
 				where next_at is not null and (recipient, agency_id, next_at, seq) > ($2::text, $3::text, $4::bigint, $5::bigint)
 				order by recipient, agency_id, next_at, seq limit ${atOnce}) as part
 			left join ${queues} q on q.recipient = part.recipient and q.agency_id = part.agency_id
@@ -171,12 +176,14 @@ const statements = (
 		place: ["recipient", "agency_id", "next_at", "seq"],
 		first: ["", "", 0, 0],
 	},
+	putForward: (seqs) => `${puttingForward(texts)(seqs)} returning 1 as one`,
+	endFarPauses: `${endingFarPauses(agencies)} returning 1 as one`,
 	removeQueues: `delete from ${queues} where recipient = $1 and ($2::text = '' or agency_id = $2::text) and not exists (
 			select 1 from ${texts} t where t.recipient = ${queues}.recipient and t.agency_id = ${queues}.agency_id and t.next_at is not null)
 		returning 1 as one`,
 	turns: (what, without, limit) => {
 		const isDue = (band: number): string => `exists (select 1 from ${queues} q
-			where q.agency_id = a.agency_id and band = ${band} and due_at <= $1 and ${isFree})`;
+			where q.agency_id = a.agency_id and band = ${band} and due_at <= $1 and ${free})`;
 		const isHealthy = `and failures = 0
 			and not exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.failures > 0)`;
 		const isSuspended = isOnlyRead(what, { agencies, contacts });
@@ -184,13 +191,13 @@ const statements = (
 			where agency_id <> '' ${what === "probe" ? "" : isHealthy} ${without > 0 ? `and agency_id not in (${marks(without, 2)})` : ""}
 				${what === "probe" ? "and (failures = 0 or paused_until <= $1)" : ""}
 				and ${isClaimable(what, isSuspended, isDue)}
-			order by ${what === "read" ? "" : `case when ${isDue(0)} then 0 else 1 end,`} served_at limit ${limit}`;
+			order by ${what === "read" ? "" : `case when ${isDue(0)} then 0 else 1 end,`} ${turnFirst(clock)} limit ${limit}`;
 	},
-	serve: `update ${agencies} set served_at = greatest(${clock}, served_at + 1) where agency_id = $1 and served_at = $2 returning 1 as one`,
+	serve: `update ${agencies} set served_at = ${servedNow(clock)} where agency_id = $1 and served_at = $2 returning 1 as one`,
 	due: (band, at, limit) => `select id, agency_id, band, due_at from ${queues}
-		where agency_id = $${at + 2} and band = ${band} and due_at <= $1 and ${isFree} order by due_at limit ${limit}`,
+		where agency_id = $${at + 2} and band = ${band} and due_at <= $1 and ${free} order by due_at limit ${limit}`,
 	take: (ids) => `update ${queues} set token = $1, lease_until = ${clock} + $3::bigint
-		where id in (select id from ${queues} where id in (${ids}) and due_at <= $2 and ${isFree} for update skip locked)
+		where id in (select id from ${queues} where id in (${ids}) and due_at <= $2 and ${free} for update skip locked)
 			and ${mayWork({ meta })}
 		returning id, agency_id, recipient, band, revision, ${isFollowing(texts, queues, "$2")}`,
 	watched: [3, 2, 1, 0]

@@ -26,11 +26,13 @@ import {
 	cancelled,
 	changing,
 	countsOf,
+	endingFarPauses,
 	everyText,
 	insertedColumns,
 	isAstray,
 	isClaimable,
 	isFollowing,
+	isFree,
 	isFreeToSend,
 	isListed,
 	isOnlyRead,
@@ -38,10 +40,13 @@ import {
 	marks,
 	ofAgency,
 	open,
+	puttingForward,
 	rowsOfMarks,
 	type Statements,
 	saved,
+	servedNow,
 	stoppedAt,
+	turnFirst,
 	turnOrder,
 } from "./statements.ts";
 
@@ -49,7 +54,7 @@ import {
 const moment = (texts: string): string => `coalesce((select seq from sqlite_sequence where name = '${texts}'), 0)`;
 /** The clock of the leases, in milliseconds. SQLite has none of its own before 3.42. */
 const clock = "cast((julianday('now') - 2440587.5) * 86400000 as integer)";
-const isFree = `(lease_until is null or lease_until <= ${clock})`;
+const free = isFree(clock);
 
 /** What becomes of a row of the contacts that is there. */
 const onSame = "on conflict (key_id, hash, agency_id) do update set";
@@ -160,8 +165,8 @@ const statements = ({ texts, contacts, queues, agencies, workers, leases, meta }
 	takeHealing: `update ${agencies} set served_at = $1
 		where agency_id = '' and (served_at <= $1 - $2 or served_at > $1) returning 1 as one`,
 	astray: {
-		sql: `select part.*, ${isAstray({ texts, agencies, contacts })} as is_astray
-			from (select seq, agency_id, recipient, purpose, next_at, state, arrived from ${texts}
+		sql: `select part.*, ${isAstray({ texts, agencies, contacts })}
+			from (select seq, agency_id, recipient, purpose, next_at, state, reason, ready_at, attempts, arrived from ${texts}
 				where next_at is not null and (recipient, agency_id, next_at, seq) > ($2, $3, $4, $5)
 				order by recipient, agency_id, next_at, seq limit ${atOnce}) as part
 			left join ${queues} q on q.recipient = part.recipient and q.agency_id = part.agency_id
@@ -169,12 +174,14 @@ const statements = ({ texts, contacts, queues, agencies, workers, leases, meta }
 		place: ["recipient", "agency_id", "next_at", "seq"],
 		first: ["", "", 0, 0],
 	},
+	putForward: (seqs) => `${puttingForward(texts)(seqs)} returning 1 as one`,
+	endFarPauses: `${endingFarPauses(agencies)} returning 1 as one`,
 	removeQueues: `delete from ${queues} where recipient = $1 and ($2 = '' or agency_id = $2) and not exists (
 			select 1 from ${texts} t where t.recipient = ${queues}.recipient and t.agency_id = ${queues}.agency_id and t.next_at is not null)
 		returning 1 as one`,
 	turns: (what, without, limit) => {
 		const isDue = (band: number): string => `exists (select 1 from ${queues} q
-			where q.agency_id = a.agency_id and band = ${band} and due_at <= $1 and ${isFree})`;
+			where q.agency_id = a.agency_id and band = ${band} and due_at <= $1 and ${free})`;
 		const isHealthy = `and failures = 0
 			and not exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.failures > 0)`;
 		const isSuspended = isOnlyRead(what, { agencies, contacts });
@@ -182,13 +189,13 @@ const statements = ({ texts, contacts, queues, agencies, workers, leases, meta }
 			where agency_id <> '' ${what === "probe" ? "" : isHealthy} ${without > 0 ? `and agency_id not in (${marks(without, 2)})` : ""}
 				${what === "probe" ? "and (failures = 0 or paused_until <= $1)" : ""}
 				and ${isClaimable(what, isSuspended, isDue)}
-			order by ${what === "read" ? "" : `case when ${isDue(0)} then 0 else 1 end,`} served_at limit ${limit}`;
+			order by ${what === "read" ? "" : `case when ${isDue(0)} then 0 else 1 end,`} ${turnFirst(clock)} limit ${limit}`;
 	},
-	serve: `update ${agencies} set served_at = max(${clock}, served_at + 1) where agency_id = $1 and served_at = $2 returning 1 as one`,
+	serve: `update ${agencies} set served_at = ${servedNow(clock)} where agency_id = $1 and served_at = $2 returning 1 as one`,
 	due: (band, at, limit) => `select id, agency_id, band, due_at from ${queues}
-		where agency_id = $${at + 2} and band = ${band} and due_at <= $1 and ${isFree} order by due_at limit ${limit}`,
+		where agency_id = $${at + 2} and band = ${band} and due_at <= $1 and ${free} order by due_at limit ${limit}`,
 	take: (ids) => `update ${queues} set token = $1, lease_until = ${clock} + $3
-		where id in (${ids}) and due_at <= $2 and ${isFree} and ${mayWork({ meta })}
+		where id in (${ids}) and due_at <= $2 and ${free} and ${mayWork({ meta })}
 		returning id, agency_id, recipient, band, revision, ${isFollowing(texts, queues, "$2")}`,
 	watched: [3, 2, 1, 0]
 		.map(

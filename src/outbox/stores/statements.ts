@@ -1,6 +1,6 @@
 import type { Awaitable } from "../awaitable.ts";
 import type { OutboxReason } from "../names.ts";
-import { allSends, type Band, type ListedState, type Superseded } from "../store.ts";
+import { allSends, type Band, type ListedState, longestLeaseMs, type Superseded } from "../store.ts";
 import { unfinished } from "../text.ts";
 import type { Operation } from "../transaction.ts";
 import type { Row, Value } from "./connection.ts";
@@ -193,6 +193,10 @@ export interface Statements extends LeaseStatements {
 	 * which they are ordered.
 	 */
 	astray: { sql: string; place: readonly string[]; first: Value[] };
+	/** now. Texts that a clock of the future has put off. */
+	putForward: (seqs: string) => string;
+	/** now. Ends the pauses that such a clock has stored. */
+	endFarPauses: string;
 	/** recipient, agency */
 	removeQueues: string;
 	/** Agencies with a queue that is due, and whether they are suspended. now, agencies to leave out */
@@ -470,12 +474,44 @@ function areSendsPaused(agencies: string): string {
 	return `exists (select 1 from ${agencies} sends where sends.agency_id = '${allSends}' and sends.failures > 0)`;
 }
 
+/** Whether no worker has a queue. A lease that ends too late was stored while the clock of the database was wrong, or by hand. */
+export const isFree = (clock: string): string =>
+	`(lease_until is null or lease_until <= ${clock} or lease_until > ${clock} + ${longestLeaseMs})`;
+
+/** Which agency had its turn first. One of the future had none. */
+export const turnFirst = (clock: string): string =>
+	`case when served_at > ${clock} + ${longestLeaseMs} then 0 else served_at end`;
+
+/** When an agency has its turn. Each time is another one, so that of two workers one takes it. */
+export const servedNow = (clock: string): string =>
+	`case when served_at >= ${clock} and served_at <= ${clock} + ${longestLeaseMs} then served_at + 1 else ${clock} end`;
+
+/** A pause that ends by itself lasts for an hour at most, and the quiet hours of a day for less than 26. */
+const longestPauseMs = 2 * 60 * 60_000;
+const longestWaitMs = 26 * 60 * 60_000;
+
+/** Whether a text may be sent, and yet waits until a time that no rule can have meant at `$1`. A hook may mean any. */
+const isFarOff = `next_at - ${longestWaitMs} > $1 and state in ${open} and coalesce(reason, '') <> 'before_send'
+	and (ready_at <= $1 or attempts > 0 or reason = 'refusal')`;
+
+/** Lets such texts have their turn. */
+export const puttingForward =
+	(texts: string, index = ""): ((seqs: string) => string) =>
+	(seqs) =>
+		`update ${texts} ${index} set next_at = $1, ready_at = case when ready_at > $1 then $1 else ready_at end, version = version + 1
+		where seq in (${seqs}) and ${isFarOff}`;
+
+/** Lets such pauses end. */
+export const endingFarPauses = (agencies: string): string =>
+	`update ${agencies} set since = case when since > $1 then $1 else since end, paused_until = $1
+		where failures > 0 and paused_until - ${longestPauseMs} > $1 and agency_id >= ''`;
+
 /** A queue rests for at most a minute although something in it is due. That of a suspended agency for an hour. */
 const longestRestMs = 2 * 60_000;
 const suspendedRestMs = 62 * 60_000;
 
 /**
- * Of the texts `part` with their queue `q`: whether a text is astray at `$1`. Its agency has no row, it is in no queue, or that is due
+ * Of the texts `part` with their queue `q`: whether a text is astray at `$1`, or put off too far. Its agency has no row, it is in no queue, or that is due
  * too late: after a text whose time has not come, or at a time which is that of none of its texts. Behind another one a text may wait
  * until that one is due.
  */
@@ -486,7 +522,8 @@ export function isAstray({ texts, agencies, contacts }: Pick<Names, "texts" | "a
 	const isLate = `q.due_at > part.next_at and (part.next_at > $1 or q.due_at - ${suspendedRestMs} > $1
 		or (q.due_at - ${longestRestMs} > $1 and ${isFreeToSend({ texts: "part", agencies, contacts })})) and ${isOther}`;
 	const isUnknown = `not exists (select 1 from ${agencies} a where a.agency_id = part.agency_id)`;
-	return `case when part.arrived is null and (q.id is null or ${isUnknown} or (${isLate})) then 1 else 0 end`;
+	return `case when part.arrived is null and (q.id is null or ${isUnknown} or (${isLate})) then 1 else 0 end as is_astray,
+		case when ${isFarOff} then 1 else 0 end as is_far_off`;
 }
 
 /** Whether what is due of the agency `a` is only to be read. A worker that tries again does so by sending. */

@@ -17,6 +17,7 @@ import {
 	type Situation,
 } from "../gate/situation.ts";
 import { onHeldRead, waiting } from "../gate/waiting.ts";
+import { withoutFuture } from "../requests.ts";
 import type { Change, OutboxText } from "../text.ts";
 import { situationOf } from "./ask.ts";
 import type { QueueContext } from "./context.ts";
@@ -55,6 +56,8 @@ export async function pass(
 	signal: AbortSignal | undefined,
 ): Promise<boolean> {
 	const { now } = context.options;
+	const corrected = withoutFuture(head, now());
+	if (corrected) return (await write(context, head, { nextAt: now(), progress: corrected })) !== undefined;
 	const table = tableOf(head);
 	let text = head;
 	let known: Known = passing ? { reading: { match: passing.match, at: passing.readAt } } : given;

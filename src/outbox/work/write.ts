@@ -6,6 +6,7 @@ import { droppedAt } from "../decide.ts";
 import type { Rule } from "../gate/gate.ts";
 import { ends } from "../gate/waiting.ts";
 import { policies } from "../policy/purpose.ts";
+import { longestLeaseMs } from "../store.ts";
 import { hasSuperseded, supersededBy } from "../supersede.ts";
 import { type Change, type ContactFacts, changed, isUnfinished, type OpenText, type OutboxText } from "../text.ts";
 import { ask } from "./ask.ts";
@@ -30,7 +31,7 @@ export async function write(
 	const facts = isNewState ? factsFrom(next, now()) : undefined;
 	if (facts) await context.contact.note(facts);
 	// As long as the request may be on its way, by the clock of the database: those of two machines may differ.
-	const leaseMs = Math.max(context.leaseMs, context.options.settleMs);
+	const leaseMs = Math.min(longestLeaseMs, Math.max(context.leaseMs, context.options.settleMs));
 	const lease = isBegin ? { lease: context.lease, leaseMs } : {};
 	if (!(await store.save(next, { unlessStopped, ...lease }))) return undefined;
 	const saved = { ...next, version: text.version + 1 };

@@ -1,7 +1,7 @@
 // A database whose derived rows are deleted, replaced or copied while workers run.
 import Libsql from "libsql";
 import { createClient } from "messaging-conversations";
-import { createOutbox } from "messaging-conversations/outbox";
+import { createOutbox, type OutboxOptions } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { describe } from "vitest";
 import { mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
@@ -29,8 +29,8 @@ export function createWorld({ store, run }: Opened) {
 		return sandbox.fetch(url, init);
 	};
 	const client = createClient({ ...sandbox.connection, fetch });
-	const open = (over = client, at = store) =>
-		createOutbox({ client: over, store: at, now: sandbox.clock.now, concurrency: 4, optOut: false });
+	const open = (over = client, at = store, rest: Partial<OutboxOptions> = {}) =>
+		createOutbox({ client: over, store: at, now: sandbox.clock.now, concurrency: 4, optOut: false, ...rest });
 	const outbox = open();
 	const enqueue = (at: number, id: string, rest: { notBefore?: Date } = {}, of = agency.id) =>
 		outbox.enqueue({ id, agencyId: of, to: contacts[at]?.phoneNumber ?? "", body: id, ...rest });
@@ -60,7 +60,21 @@ export function createWorld({ store, run }: Opened) {
 		};
 		return { outbox: open(createClient({ ...sandbox.connection, fetch: slow })), goOn, isThere: () => isThere };
 	}
-	return { stoppedAt, sandbox, agency, contacts, sending, open, outbox, enqueue, bodies, passMinute, inHours, run };
+	return {
+		store,
+		stoppedAt,
+		sandbox,
+		agency,
+		contacts,
+		sending,
+		open,
+		outbox,
+		enqueue,
+		bodies,
+		passMinute,
+		inHours,
+		run,
+	};
 }
 
 /** Deletes what follows from the texts. */

@@ -187,6 +187,18 @@ export const claimChecks: Check[] = [
 		},
 	},
 	{
+		title: "a lease that ends later than any worker takes one is none",
+		async run(given) {
+			const store = await given(textOf("a"));
+			const old = await one(store, { leaseMs: 3_600_000 });
+			const lease = await one(store, { leaseMs });
+			const row = await rowOf(store, "a");
+			equal("save with the lease that was too long", await begin(store, row, old), false);
+			equal("claim after it", await claim(store), []);
+			equal("save with the new lease", await begin(store, row, lease), true);
+		},
+	},
+	{
 		title: "save and renew prolong a lease",
 		async run(given) {
 			const store = await given(textOf("a"), textOf("b", otherNumber));
