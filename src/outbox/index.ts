@@ -20,6 +20,7 @@ export type { FollowedChange, FollowOptions } from "./follow.ts";
 export type { EnqueuedStatus, EnqueuedText, EnqueueOptions, IgnoredField, ObservedChange } from "./given-text.ts";
 export type { OutboxHealth, PauseHealth, WorkerHealth } from "./health.ts";
 export type { ImportedContacts, ImportOptions } from "./import-contacts.ts";
+export type { AgencyLeases, LeasesOptions } from "./leases.ts";
 export type {
 	ListedText,
 	ListOptions,

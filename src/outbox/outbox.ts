@@ -12,6 +12,7 @@ import type { EnqueuedStatus, EnqueuedText, EnqueueOptions, ObservedChange } fro
 import type { OutboxHealth } from "./health.ts";
 import type { ImportedContacts, ImportOptions } from "./import-contacts.ts";
 import { check, moment, time } from "./input.ts";
+import { type AgencyLeases, createLeases, type LeasesOptions } from "./leases.ts";
 import { observe, optIn, optOut } from "./observe.ts";
 import {
 	createOperator,
@@ -289,6 +290,18 @@ export interface Outbox {
 		options?: { tx?: Transaction | undefined },
 	) => Promise<void>;
 	/**
+	 * Shares the agencies of `watchAgencies` among any number of processes, by leases in the outbox's tables. Each process gets
+	 * its share. One that joins is given those beyond the share of the others, and those of one that ends or dies are taken over.
+	 *
+	 * @param options - `name`: the feed, if several of them follow the same agencies
+	 * @throws PartnerInvalidInput if the name is not one line of at most 100 characters
+	 * @example
+	 * const lease = outbox.leases(); // watchAgencies(client, { lease, load, save })
+	 * console.log(await lease(agency.id)); // true
+	 * await lease.release(agency.id); // as watchAgencies does in the end
+	 */
+	leases: (options?: LeasesOptions) => AgencyLeases;
+	/**
 	 * Takes in a change of the change feed. Messages that were delivered, read or failed need no request then, and the
 	 * contact's unfinished texts are checked at once.
 	 * @example
@@ -422,6 +435,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		settled: (given) => settled(store, given),
 		follow: (act, given) => follow({ options, alerts, pauses }, act, given),
 		acknowledge: (changes, given) => acknowledge(store, changes, given),
+		leases: (given) => createLeases(store, given),
 		observe: (given) => observe(context, given),
 		purge: async (given) =>
 			store.purge(moment("before", check(purgeOptions, "options", given, "purge").before, "purge")),

@@ -2,6 +2,19 @@ import type { PartnerError } from "messaging-conversations";
 import type { ChangesOptions } from "./feed.ts";
 import type { Change } from "./memory.ts";
 
+/** The `lease` option of `watchAgencies`: a function, which may have these two more. */
+export interface AgencyLease {
+	/** Returns true if this process may poll the agency for the next minute. May be async. */
+	(agencyId: string): boolean | Promise<boolean>;
+	/**
+	 * Whether no other process can have the agency at this moment. It is asked in place of the function while a poll runs, before each
+	 * change is delivered, and before a checkpoint is saved.
+	 */
+	holds?: ((agencyId: string) => boolean) | undefined;
+	/** Called when this process does not follow the agency any more, because the loop ends or the agency is not linked. May be async. */
+	release?: ((agencyId: string) => unknown) | undefined;
+}
+
 /** Options of `watchAgencies`. `Tx` is the transaction that `save` takes. */
 export interface WatchAgenciesOptions<Tx = unknown> extends Omit<ChangesOptions, "since"> {
 	/**
@@ -49,10 +62,11 @@ export interface WatchAgenciesOptions<Tx = unknown> extends Omit<ChangesOptions,
 		  }
 		| undefined;
 	/**
-	 * Returns true if this process may poll the agency for the next minute, such as from a row of your database with an owner
-	 * and a time. It is called before each poll, and every 15 seconds while one runs. May be async.
+	 * Shares the agencies among processes: `outbox.leases()`, or a function of yours. It returns true if this process may poll the
+	 * agency for the next minute, such as from a row of your database with an owner and a time. It is called before each poll, and
+	 * every 15 seconds while one runs. May be async.
 	 */
-	lease?: ((agencyId: string) => boolean | Promise<boolean>) | undefined;
+	lease?: AgencyLease | undefined;
 	/** Gets the figures of each poll, for your metrics; `onError` gets each failure once. May be async. An error that it throws ends the loop. */
 	onPoll?: ((poll: AgencyPoll) => unknown) | undefined;
 	/**

@@ -1,4 +1,4 @@
-import { type Client, isPartnerError, type PartnerError } from "messaging-conversations";
+import { type Client, isPartnerError, PartnerConfigurationError, type PartnerError } from "messaging-conversations";
 import { onAbort, untilAborted } from "../shared/signals.ts";
 import { sleep } from "../shared/sleep.ts";
 import type { AgencyChange, AgencyPoll, WatchAgenciesOptions } from "./agencies.ts";
@@ -40,6 +40,13 @@ export interface AgencyLoop {
 const leaseEveryMs = 15_000;
 /** How long the end of a loop waits for the removal of a contact that was erased just before. */
 const lastEraseMs = 15_000;
+
+/** The body of a loop must not commit what another process may have gone on from. */
+function refuseLost(agencyId: string): never {
+	const rule = "was lost while you stored a change. Roll back: the process that has it gets the change again";
+	const operation = "watchAgencies";
+	throw new PartnerConfigurationError({ operation, field: "lease", rule, agencyId, retryable: true });
+}
 
 /** One poll of an agency, and how it went. */
 interface Poll {
@@ -127,7 +134,7 @@ export function startAgencyLoop<Tx>(
 			if (lease) keepLease(own, endLease.signal);
 			await turns.turn();
 			const feed = await openFeed(poll, own.signal, turns);
-			await deliverAll(poll, feed, own.signal).finally(() => storeEnd(poll, feed, own.signal));
+			await deliverAll(poll, feed, own).finally(() => storeEnd(poll, feed, own.signal));
 			poll.isComplete = feed.remaining === 0 && !feed.memory.snapshot;
 		} catch (error) {
 			if (!isPartnerError(error)) throw error;
@@ -165,9 +172,12 @@ export function startAgencyLoop<Tx>(
 	}
 
 	/** Passes the changes of a poll to the loop, until it is left. */
-	async function deliverAll(poll: Poll, feed: Feed, stop: AbortSignal): Promise<void> {
-		for await (const change of oneByOne(pollOnce(feed, 1, stop, pollChanges))) {
-			const isOver = (): boolean => stop.aborted || feed.forgotten.has(change.phoneNumber);
+	async function deliverAll(poll: Poll, feed: Feed, own: AbortController): Promise<void> {
+		for await (const change of oneByOne(pollOnce(feed, 1, own.signal, pollChanges))) {
+			const isOver = (): boolean => {
+				if (isLost()) own.abort();
+				return own.signal.aborted || feed.forgotten.has(change.phoneNumber);
+			};
 			poll.isSaved = false;
 			const isDelivered = await fleet.deliver(withPosition(poll, feed, change), isOver);
 			// A change of a contact that was erased meanwhile counts as delivered.
@@ -186,6 +196,7 @@ export function startAgencyLoop<Tx>(
 			},
 			async save(tx) {
 				if (!save) refuse("watchAgencies", "save", "is missing: pass it as an option, or store change.checkpoint");
+				if (isLost()) refuseLost(agencyId);
 				poll.isSaved = true;
 				await save(agencyId, encode(feed.memory), tx);
 			},
@@ -198,7 +209,7 @@ export function startAgencyLoop<Tx>(
 	 */
 	async function storeEnd(poll: Poll, feed: Feed, stop: AbortSignal): Promise<void> {
 		poll.isDelivered = true;
-		if (poll.isSaved || (stop.aborted && !signal.aborted)) return;
+		if (poll.isSaved || isLost() || (stop.aborted && !signal.aborted)) return;
 		await position.store(feed.memory);
 	}
 
@@ -206,11 +217,23 @@ export function startAgencyLoop<Tx>(
 		return !lease || (await ofCallers("lease", agencyId, () => untilAborted(lease(agencyId), stop))) === true;
 	}
 
+	/** Whether another process may have the agency since, for example because this one was stopped. A function alone does not tell. */
+	const isLost = (): boolean => lease?.holds?.(agencyId) === false;
+
 	/** Ends a poll if the lease is lost meanwhile. A lease that cannot be asked for is kept, because nothing can be stored. */
 	async function keepLease(own: AbortController, end: AbortSignal): Promise<void> {
 		while (!end.aborted) {
 			await sleep(leaseEveryMs, [end]);
-			if (!end.aborted && !(await isOurs(signal).catch(() => true))) own.abort();
+			if (end.aborted) return;
+			if (lease?.holds ? isLost() : !(await isOurs(signal).catch(() => true))) own.abort();
+		}
+	}
+
+	async function release(): Promise<void> {
+		try {
+			await lease?.release?.(agencyId);
+		} catch {
+			// It ends by itself.
 		}
 	}
 
@@ -227,7 +250,7 @@ export function startAgencyLoop<Tx>(
 	}
 
 	return {
-		ended: run(),
+		ended: run().finally(release),
 		pollNow() {
 			isPolledNow = true;
 			rest.ms = 0;

@@ -4,7 +4,7 @@
  * @module messaging-conversations/sync
  */
 
-export type { AgencyChange, AgencyPoll, WatchAgenciesOptions } from "./agencies.ts";
+export type { AgencyChange, AgencyLease, AgencyPoll, WatchAgenciesOptions } from "./agencies.ts";
 export { changes } from "./changes.ts";
 export type { ChangeFeed, ChangesOptions, UnreadConversation } from "./feed.ts";
 export { fingerprintOf } from "./fingerprint.ts";

@@ -1,7 +1,7 @@
 import type { Client, PartnerError } from "messaging-conversations";
 import { onAbort } from "../shared/signals.ts";
 import { callable, fieldsOf, optional, rule, whole } from "../shared/validation.ts";
-import type { AgencyChange, WatchAgenciesOptions } from "./agencies.ts";
+import type { AgencyChange, AgencyLease, WatchAgenciesOptions } from "./agencies.ts";
 import type { AgencyLoop } from "./agency-loop.ts";
 import { createAlerts } from "./alerts.ts";
 import { openBudget } from "./budget.ts";
@@ -217,7 +217,7 @@ const schema = fieldsOf<WatchAgenciesOptions>({
 	...fields,
 	load: callable<WatchAgenciesOptions["load"]>(),
 	save: optional(callable<WatchAgenciesOptions["save"]>()),
-	lease: optional(callable<WatchAgenciesOptions["lease"]>()),
+	lease: optional(callable<AgencyLease>()),
 	since: optional(
 		rule<"now" | "beginning">(
 			(value) => value === "now" || value === "beginning",

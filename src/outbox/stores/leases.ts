@@ -5,7 +5,6 @@
 import type { NamedLease, OutboxStore } from "../store.ts";
 import { inChunks, type Row, type Value } from "./connection.ts";
 import type { Names } from "./names.ts";
-import { marks } from "./statements.ts";
 
 /** How long a lease lasts, in milliseconds, unless it is prolonged. */
 export const namedLeaseMs = 30_000;
@@ -56,7 +55,7 @@ export function leaseStatements(
 		takeLease: `update ${leases} ${hint} set owner = $3, ${longer} where ${isOne} and (owner = $3 or ${isOver}) ${counted}`,
 		// Nobody has had it since, so that it may be prolonged although it is over.
 		prolongLeases: (count) =>
-			`update ${leases} ${hint} set ${longer} where topic = $1 and owner = $2 and name in (${marks(count, 3)}) ${counted}`,
+			`update ${leases} ${hint} set ${longer} where topic = $1 and owner = $2 and name in (${Array.from({ length: count }, (_, at) => `$${at + 3}`).join(", ")}) ${counted}`,
 		ownLeases: `select name from ${leases} where topic = $1 and owner = $2`,
 		endLease: `delete from ${leases} where ${isOne} and owner = $3 ${counted}`,
 		countLeases: `select count(*) as count from ${leases} where topic = $1 and not ${isOver}`,
