@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitepress";
 import { anchorOf } from "./anchor.ts";
+import { keywords } from "./keywords.ts";
 import { linksOutside, repositoryUrl } from "./links.ts";
 import { sidebar } from "./pages.ts";
 
@@ -28,6 +29,7 @@ export default defineConfig({
 		nav: [
 			{ text: "Guides", link: "/first-send" },
 			{ text: "Playground", link: "/playground" },
+			{ text: "API", link: "/reference/api/" },
 			{ text: `Version ${version}`, link: "/reference/changelog" },
 		],
 		sidebar: sidebar(),
@@ -36,6 +38,11 @@ export default defineConfig({
 			provider: "local",
 			options: {
 				detailedView: true,
+				_render(source, env, markdown) {
+					const html = markdown.render(source, env);
+					const words = keywords[env.relativePath.slice(0, -".md".length)];
+					return words ? html.replace("</h1>", `</h1>\n<p>${words}. ${words}.</p>`) : html;
+				},
 				miniSearch: {
 					searchOptions: {
 						// A wrong letter is rarer than a technical word that is nearly another one.

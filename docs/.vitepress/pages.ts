@@ -14,15 +14,15 @@ export function sidebar(): DefaultTheme.SidebarMulti {
 	const isPage = (file: string) => file.endsWith(".md") && file !== "index.md";
 	const lost = readdirSync(docs).filter((file) => isPage(file) && !grouped.has(file.slice(0, -3)));
 	if (lost.length > 0) throw new Error(`Add ${lost.join(", ")} to a group in docs/.vitepress/pages.ts.`);
-	const guides = Object.entries(groups).map(([text, pages]) => ({
-		text,
-		items: pages.filter((page) => existsSync(`${docs}${page}.md`)).map(itemOf),
-	}));
+	// Closed, except for the group of the page that is shown. Each leads to its first page.
+	const guides = Object.entries(groups).map(([text, pages]) => {
+		const items = pages.filter((page) => existsSync(`${docs}${page}.md`)).map(itemOf);
+		return { text, link: items[0]?.link ?? "", collapsed: true, items };
+	});
 	const entries = apiEntries();
 	const api = { text: "API", items: entries.map(({ title, link }) => ({ text: title, link })) };
-	const all = entries.length > 0 ? [...guides, api] : guides;
 	const symbols = entries.map(({ title, link, kinds }) => [link, [{ text: title, link }, ...kinds, api]]);
-	return { "/": all, ...Object.fromEntries(symbols) };
+	return { "/": guides, ...Object.fromEntries(symbols) };
 }
 
 const itemOf = (page: string): DefaultTheme.SidebarItem => ({ text: titleOf(page), link: `/${page}` });

@@ -28,7 +28,8 @@ async function open(path: string, screen = { width: 1440, height: 900 }): Promis
 async function openOffline(screen?: { width: number; height: number }): Promise<{ page: Page; phone: FrameLocator }> {
 	const page = await open("/playground.html", screen);
 	const phone = page.frameLocator('iframe[title="The sandbox\'s page"]');
-	await phone.getByText("● connected").waitFor();
+	// A low frame does not show it.
+	await phone.getByText("● connected").waitFor({ state: "attached" });
 	await page.context().setOffline(true);
 	return { page, phone };
 }
@@ -106,6 +107,34 @@ test("offline, the outbox and the feed take the texts that the reader writes", a
 	expect(await page.getByRole("status").count()).toBe(0);
 });
 
+test("a step that goes on from another one says so until that one was played, on either side", async () => {
+	const { page, phone } = await openOffline();
+	const step = (number: number) => page.getByRole("article", { name: `Step ${number}` }).getByRole("status");
+	for (const title of ["A held text is replaced", "The outbox sends two texts"]) {
+		await page.getByRole("button", { name: title }).click();
+		await page.getByRole("button", { name: "Run step 3" }).click();
+		await shows(step(3), "Run step 1 first");
+	}
+	await page.getByRole("button", { name: "A held text is replaced" }).click();
+	const guide = guideOf(phone, "A held text is replaced");
+	await guide.getByRole("button", { name: "Send as the CRM" }).click();
+	await shows(guide, "step 2 of 3");
+	await page.getByRole("button", { name: "Run step 3" }).click();
+	await shows(step(3), "Run step 2 first");
+	await page.getByRole("button", { name: "Run step 2" }).click();
+	await shows(step(2), '"sent"');
+	await page.getByRole("button", { name: "Run step 3" }).click();
+	await shows(step(3), second);
+});
+
+test("at 390 px the phone stays in view beside the last step", async () => {
+	const { page } = await openOffline({ width: 390, height: 844 });
+	await page.getByRole("button", { name: "Run step 3" }).scrollIntoViewIfNeeded();
+	const box = await page.locator('iframe[title="The sandbox\'s page"]').boundingBox();
+	expect(box?.y).toBeGreaterThanOrEqual(0);
+	expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(844);
+});
+
 test("offline, a story that is chosen on the phone can be played on both sides", async () => {
 	const { page, phone } = await openOffline();
 	await guideOf(phone, "A held text is accepted").getByRole("link", { name: "All stories" }).click();
@@ -145,13 +174,32 @@ test("the search finds what people look for, and the guide to it first", async (
 	const guides = {
 		idempotency: "reliability",
 		"rate limit": "troubleshooting",
+		401: "troubleshooting",
+		403: "troubleshooting",
 		429: "troubleshooting",
 		stuck: "troubleshooting",
+		backup: "troubleshooting",
 		unsubscribe: "troubleshooting",
 		STOP: "opt-out",
 		twice: "outbox-limits",
+		"never arrived": "never-got-it",
 		"24 hours": "window-and-queue",
-		duplicate: "reliability",
+		duplicate: "troubleshooting",
+		gdpr: "erasing",
+		erase: "erasing",
+		attachment: "reading",
+		image: "reading",
+		pagination: "reading",
+		cursor: "reading",
+		media: "mirroring",
+		webhook: "mirroring",
+		websocket: "mirroring",
+		mock: "testing",
+		sandbox: "sandbox",
+		pricing: "not-supported",
+		timezone: "purposes",
+		failover: "runbook",
+		audit: "outbox-command",
 		"Next.js": "nextjs",
 		Prisma: "nestjs-prisma",
 	};
@@ -182,6 +230,21 @@ test("at 1440 px no line of code continues below, and at 390 px the landing page
 		return text.getBoundingClientRect().right;
 	})()`);
 	expect(end).toBeLessThanOrEqual(390 - 24);
+});
+
+test("at 390 px a line of code scrolls, and no name in it is broken", async () => {
+	const page = await open("/durable-sends.html", { width: 390, height: 844 });
+	const found = await page.evaluate(`[...document.querySelectorAll(".vp-doc pre")].map((pre) => {
+		const [line] = pre.querySelectorAll(".line");
+		const text = document.createRange();
+		text.selectNodeContents(line);
+		return {
+			isBroken: text.getBoundingClientRect().height > 1.5 * parseFloat(getComputedStyle(line).lineHeight),
+			scrolls: pre.scrollWidth > pre.clientWidth,
+		};
+	})`);
+	expect(found).toContainEqual({ isBroken: false, scrolls: true });
+	expect(found).not.toContainEqual(expect.objectContaining({ isBroken: true }));
 });
 
 test("at 320 px no page scrolls sideways", async () => {

@@ -1,0 +1,14 @@
+/** Words that people search for, beside the page that answers them. The search takes them for words of its first section. */
+export const keywords: Readonly<Record<string, string>> = {
+	erasing: "GDPR, erase, erasure, delete personal data, privacy, right to be forgotten",
+	reading: "attachment, attachments, image, images, picture, file, media, photo, pagination, page, cursor",
+	testing: "mock, mocking, sandbox, stub, fake, test environment, staging",
+	mirroring: "webhook, webhooks, websocket, push, callback, polling, events",
+	"not-supported": "pricing, price, cost, billing, voice, groups",
+	troubleshooting:
+		"stuck, twice, duplicate text, never arrived, not delivered, missing, 401, unauthorized, 403, forbidden, 429, rate limit, throttled",
+	"opt-out": "unsubscribe, opt out, opt-in, STOP, START",
+	purposes: "timezone, time zone, quiet hours, night",
+	runbook: "backup, restore, failover, standby, disaster, incident, on call",
+	"outbox-command": "audit, audit log, history, who sent it, who texted",
+};
