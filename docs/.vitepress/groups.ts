@@ -13,6 +13,7 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		"purposes",
 		"visits-and-campaigns",
 		"opt-out",
+		"carry-opt-outs",
 		"outbox-workers",
 		"outbox-databases",
 		"outbox-states",

@@ -1,4 +1,5 @@
 import { userInfo } from "node:os";
+import { resolve } from "node:path";
 import { version } from "../../package.json";
 import { createOperator, type ListedText, type Operator } from "../outbox/operator.ts";
 import { createOwnClock } from "../outbox/own-clock.ts";
@@ -24,7 +25,15 @@ import {
 	UsageError,
 } from "./options.ts";
 import { openStore } from "./outbox/database.ts";
-import { checksOf, explainedLines, listedLines, withoutContent, withoutReasons } from "./outbox/show.ts";
+import { inLines, readRecords, writeRecords } from "./outbox/records.ts";
+import {
+	checksOf,
+	explainedLines,
+	listedLines,
+	optedOutSentences,
+	withoutContent,
+	withoutReasons,
+} from "./outbox/show.ts";
 import { jsonLine, printable } from "./text.ts";
 
 const common = {
@@ -84,8 +93,8 @@ const suspend = {
 	...changing,
 	...common,
 } as const satisfies Options;
-const resume = { agency, yes: changing.yes, ...common } as const satisfies Options;
-const resolve = {
+const resume = { agency, ...changing, ...common } as const satisfies Options;
+const resolving = {
 	as: {
 		type: "string",
 		value: "<outcome>",
@@ -101,6 +110,28 @@ const restored = {
 		type: "string",
 		value: "<time>",
 		help: "When the backup was made, with its zone, such as 2026-01-05T03:00:00Z. Needed.",
+	},
+	...changing,
+	...common,
+} as const satisfies Options;
+
+const optedOut = { agency: { ...agency, help: "The agency. Needed." }, ...common } as const satisfies Options;
+const exporting = {
+	agency: { ...agency, help: "What counts for this agency alone. Default all." },
+	out: {
+		type: "string",
+		value: "<file>",
+		isFile: true,
+		default: "contacts.ndjson",
+		help: "The file to write, which must not exist. Default contacts.ndjson.",
+	},
+	...common,
+} as const satisfies Options;
+const importing = {
+	into: {
+		type: "string",
+		value: "<id>",
+		help: "The agency that the one of the file becomes part of. Default the agencies of the file.",
 	},
 	yes: changing.yes,
 	...common,
@@ -281,17 +312,18 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 				);
 				if (!values) return 0;
 				const { agency: agencyId } = values;
+				const by = values.by ?? userName();
 				return withDesk(values, host, async ({ operator, say, tell, safely }) => {
 					const what =
 						agencyId === undefined ? "the suspension of everybody" : `the suspension of ${printable(agencyId)}`;
 					say(`This ends ${what}. What is due goes out at once.`);
 					if (!(await isAllowed(values, host, "Resume?", "resumes"))) return undone(say);
-					const isEnded = await safely(operator.resume({ agencyId }));
+					const isEnded = await safely(operator.resume({ agencyId, by }));
 					const { suspensions } = await safely(operator.health());
 					say(isEnded ? `Ended ${what}.` : "There was none.");
 					if (suspensions.length > 0)
 						say(`${counted(suspensions.length, "other suspension")} left: see outbox health.`);
-					tell({ resumed: isEnded, agencyId: agencyId ?? null });
+					tell({ resumed: isEnded, agencyId: agencyId ?? null, by });
 					return 0;
 				});
 			},
@@ -301,13 +333,13 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 		"resolve",
 		{
 			summary: "Ends an unknown text, after somebody has looked at the conversation.",
-			options: resolve,
+			options: resolving,
 			async run(args, host) {
 				const values = readOptions(
 					{
 						command: "outbox resolve",
 						about,
-						options: resolve,
+						options: resolving,
 						file: text,
 						notes,
 						end: endOf("outbox resolve visit-17 --as sent"),
@@ -360,6 +392,7 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 				);
 				if (!values) return 0;
 				const backupAt = needed(values["backup-at"], "outbox restored needs --backup-at");
+				const by = values.by ?? userName();
 				return withDesk(values, host, async ({ operator, say, tell, safely }) => {
 					const { workers } = await safely(operator.health());
 					if (workers.some(({ isAlive, runsOnce }) => isAlive && !runsOnce)) {
@@ -369,11 +402,109 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 					}
 					say("Each unfinished text is looked for in its conversation before it goes out.");
 					if (!(await isAllowed(values, host, "Declare it?", "declares it"))) return undone(say);
-					const count = await safely(operator.restored({ backupAt }));
+					const count = await safely(operator.restored({ backupAt, by }));
 					say(
 						`${counted(count, "text")} will be looked for. Now repeat what the backup has lost, and start the workers.`,
 					);
-					tell({ restored: count });
+					tell({ restored: count, by });
+					return 0;
+				});
+			},
+		},
+	],
+	[
+		"opted-out",
+		{
+			summary: "Tells whether a contact has opted out of an agency's texts, since when, and who said so.",
+			options: optedOut,
+			async run(args, host) {
+				const values = readOptions(
+					{
+						command: "outbox opted-out",
+						about,
+						options: optedOut,
+						file: { value: "<number>", help: "The contact's number, such as +447700900101.", noun: "number" },
+						notes,
+						end: endOf("outbox opted-out +447700900101 --agency agy_3f"),
+					},
+					args,
+					host,
+				);
+				if (!values) return 0;
+				const to = needed(values.file, "outbox opted-out needs the number of a contact");
+				const agencyId = needed(values.agency, "outbox opted-out needs --agency");
+				return withDesk(values, host, async ({ operator, say, tell, safely }) => {
+					const found = await safely(operator.optedOut({ to, agencyId }));
+					for (const sentence of optedOutSentences(found)) say(sentence);
+					tell(found);
+					return 0;
+				});
+			},
+		},
+	],
+	[
+		"export",
+		{
+			summary: "Writes who has opted out, and what else is known of contacts, to a file.",
+			options: exporting,
+			async run(args, host) {
+				const values = readOptions(
+					{ command: "outbox export", about, options: exporting, notes, end: endOf("outbox export") },
+					args,
+					host,
+				);
+				if (!values) return 0;
+				const { agency: agencyId, out } = values;
+				return withDesk(values, host, async ({ operator, say, tell, safely }) => {
+					const count = await safely(writeRecords(resolve(host.cwd, out), operator.exportContacts({ agencyId })));
+					say(`Wrote ${counted(count, "contact")} to ${out}.`);
+					say(
+						"It has hashes of their numbers with the key. Whoever reads it can find out who has opted out: encrypt it, and delete it once it was imported.",
+					);
+					tell({ exported: count, out });
+					return 0;
+				});
+			},
+		},
+	],
+	[
+		"import",
+		{
+			summary: "Takes in a file of export. It may be repeated, and workers may run.",
+			options: importing,
+			async run(args, host) {
+				const values = readOptions(
+					{
+						command: "outbox import",
+						about,
+						options: importing,
+						file: { value: "<file>", help: "The file that export wrote.", noun: "file" },
+						notes,
+						end: endOf("outbox import contacts.ndjson"),
+					},
+					args,
+					host,
+				);
+				if (!values) return 0;
+				const file = needed(values.file, "outbox import needs a file");
+				const { into } = values;
+				return withDesk(values, host, async ({ operator, say, tell, safely }) => {
+					say(
+						into === undefined
+							? "Who has opted out by the file gets no more notices and marketing, and texts to those who were erased are erased."
+							: `Who has opted out by the file gets no more notices and marketing of ${printable(into)}.`,
+					);
+					if (!(await isAllowed(values, host, "Import it?", "imports it"))) return undone(say);
+					const running = operator.importContacts(readRecords(resolve(host.cwd, file)), { into });
+					const { contacts, cancelled, tooLate } = await safely(
+						running.catch((error: unknown) => Promise.reject(inLines(error))),
+					);
+					say(`Imported ${counted(contacts, "contact")}. ${counted(cancelled.length, "text")} that waited ended.`);
+					if (tooLate.length > 0)
+						say(
+							`${counted(tooLate.length, "text")} to contacts who were erased may still be delivered, and ${tooLate.length === 1 ? "is" : "are"} erased afterwards.`,
+						);
+					tell({ imported: contacts, cancelled, tooLate });
 					return 0;
 				});
 			},

@@ -13,7 +13,18 @@ const { version, homepage } = JSON.parse(readFileSync(new URL("../../package.jso
 /** The page of the docs in a help: on the docs site, once package.json names it. */
 const guide = homepage === undefined ? "docs/(\\S+)\\.md of this package" : `${homepage}/(\\S+)\\.html`;
 const commands = ["sandbox", "doctor", "tail", "outbox", "capture", "completion"];
-const actions = ["health", "list", "explain", "suspend", "resume", "resolve", "restored"];
+const actions = [
+	"health",
+	"list",
+	"explain",
+	"suspend",
+	"resume",
+	"resolve",
+	"restored",
+	"opted-out",
+	"export",
+	"import",
+];
 /** The words of each help: that of the whole command, of a command, and of an action. */
 const levels = [[], ...commands.map((name) => [name]), ...actions.map((name) => ["outbox", name])];
 
@@ -97,7 +108,10 @@ test.for<[args: string, said: string]>([
 	["help nope", "There are sandbox, doctor, tail, "],
 	["help doctr", "Did you mean doctor?"],
 	["help outbox lst", "Did you mean list?"],
-	["outbox nope", "There are health, list, explain, suspend, resume, resolve, restored, help, version."],
+	[
+		"outbox nope",
+		"There are health, list, explain, suspend, resume, resolve, restored, opted-out, export, import, help, version.",
+	],
 	["outbox SUSPEND", "Did you mean suspend?"],
 	["--hepl", "Unknown option --hepl. Did you mean --help?"],
 	["-V", "Unknown option -V. Did you mean -v?"],

@@ -8,7 +8,18 @@ import { run, start } from "./run.ts";
 const folder = mkdtempSync(join(tmpdir(), "cli-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const actions = ["health", "list", "explain", "suspend", "resume", "resolve", "restored"];
+const actions = [
+	"health",
+	"list",
+	"explain",
+	"suspend",
+	"resume",
+	"resolve",
+	"restored",
+	"opted-out",
+	"export",
+	"import",
+];
 
 test("the help lists the actions, and each has a help of its own, in the width of the terminal", async () => {
 	const { code, out } = await run(["outbox", "--help"]);
@@ -41,6 +52,10 @@ test.each([
 	[["resolve", "a", "--as", "failed"], /--as must be one of sent, not_sent/],
 	[["resolve", "a", "b", "--as", "sent"], /outbox resolve takes one id and options/],
 	[["restored"], /outbox restored needs --backup-at/],
+	[["opted-out"], /outbox opted-out needs the number of a contact/],
+	[["opted-out", "+447700900101"], /outbox opted-out needs --agency/],
+	[["import"], /outbox import needs a file/],
+	[["export", "contacts.ndjson"], /outbox export takes options only/],
 	[["health"], /DATABASE_URL is not set/],
 ])("%s is refused with status 2, without the address of the database", async (args, message) => {
 	const { code, out, err } = await run(["outbox", ...args]);

@@ -227,7 +227,18 @@ test("completion knows commands, options that are not given yet, and the values 
 	for (const option of ["--state", "--import", "--env", "--write-env"])
 		expect(await completed("sandbox", option, "wor")).toEqual([":files"]);
 	expect(await completed("completion", "")).toEqual(["bash", "zsh", "fish"]);
-	const actions = ["health", "list", "explain", "suspend", "resume", "resolve", "restored"];
+	const actions = [
+		"health",
+		"list",
+		"explain",
+		"suspend",
+		"resume",
+		"resolve",
+		"restored",
+		"opted-out",
+		"export",
+		"import",
+	];
 	expect(await completed("outbox", "")).toEqual([...actions, "help", "version", ...both]);
 	expect(await completed("outbox", "list", "--state", "u")).toEqual(["unknown"]);
 	expect(await completed("outbox", "resolve", "note-1", "--as=n")).toEqual(["--as=not_sent"]);

@@ -2,6 +2,7 @@
  * What the command outbox prints. Numbers and texts are shown only if that was asked for.
  */
 import type { Explanation } from "../../outbox/explain.ts";
+import type { OptOutStatus, ToldFact } from "../../outbox/export-contacts.ts";
 import type { OutboxHealth } from "../../outbox/health.ts";
 import type { ListedText } from "../../outbox/operator.ts";
 import { causeIn, shown, suspendedIn } from "../../outbox/sentences.ts";
@@ -15,6 +16,7 @@ import { printable } from "../text.ts";
 /** How long a text may be due before somebody should look. */
 const lateMs = 10 * 60_000;
 const mostCounted = 1_000;
+const dayMs = 24 * 3_600_000;
 /** By how much a machine's clock may differ from the database's before somebody should look. */
 const wrongClockMs = 60_000;
 
@@ -32,7 +34,18 @@ const ago = (ms: number): string => `${lengthOf(ms)} ago`;
 
 /** What is well, and what needs somebody. */
 export function checksOf(health: OutboxHealth): Check[] {
-	const { at, clockAheadMs, workers, texts: states, due, oldestDueAt, pauses, suspensions } = health;
+	const {
+		at,
+		clockAheadMs,
+		workers,
+		texts: states,
+		due,
+		oldestDueAt,
+		pauses,
+		suspensions,
+		resumptions,
+		restored,
+	} = health;
 	const alive = workers.filter(({ isAlive }) => isAlive);
 	const [last] = workers;
 	const now = at.getTime();
@@ -95,6 +108,22 @@ export function checksOf(health: OutboxHealth): Check[] {
 				remedy: remedyOf(reason, agencyId, until),
 			}),
 		),
+		...resumptions.map(
+			({ agencyId, by, at: since }): Check => ({
+				id: "resumed",
+				state: "ok",
+				what: `${agencyId === null ? "All sends were" : `The sends of ${agencyId} were`} resumed${by === null ? "" : ` by ${by}`} on ${shown(since.getTime())}.`,
+			}),
+		),
+		...(restored && now - restored.at.getTime() < dayMs
+			? [
+					{
+						id: "restored",
+						state: "ok",
+						what: `The database was restored from a backup of ${shown(restored.backupAt.getTime())}, as ${restored.by ?? "somebody"} declared on ${shown(restored.at.getTime())}.`,
+					} as const,
+				]
+			: []),
 		...suspensions.map(
 			(each): Check => ({
 				id: "suspended",
@@ -187,6 +216,22 @@ export function withoutReasons(store: OutboxStore): OutboxStore {
 		search: async (...args) => (await store.search(...args)).map(hidden),
 		list: async (...args) => (await store.list(...args)).map(hidden),
 	};
+}
+
+/** Whether a contact has opted out, for a person. */
+export function optedOutSentences({ isOptedOut, optOut, optIn }: OptOutStatus): string[] {
+	const told = (what: string, found: ToldFact | null): string[] => {
+		if (!found) return [];
+		const by = found.by === null ? "" : `, by ${found.by}`;
+		return [`${what} on ${shown(found.at.getTime())} (${found.source}${by}).`];
+	};
+	return [
+		isOptedOut
+			? "Opted out: they get no notices and no marketing of this agency."
+			: "Not opted out, as far as the outbox knows.",
+		...told("The last opt-out was", optOut),
+		...told("The last opt-in was", optIn),
+	];
 }
 
 /** A status without the number and what the application gave beside it, unless they are to be shown. */

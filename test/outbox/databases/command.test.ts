@@ -1,5 +1,5 @@
 // `messaging-conversations outbox …` over the drivers of a project, and six nights in which nothing is sent, each told by one command.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -329,6 +329,43 @@ async function operate(place: Place, store: OutboxStore): Promise<void> {
 	expect([restored.code, inWords(restored.out)]).toEqual([0, expect.stringContaining("will be looked for")]);
 	const from = Date.parse("2026-01-05T03:00:00Z");
 	expect((await store.find("from the backup"))?.progress.restored).toMatchObject({ from });
+	expect(inWords((await run(place, "health")).out)).toContain("declared on");
+	await carry(place, store);
+}
+
+/** Carries opt-outs by a file into another outbox. */
+async function carry(place: Place, store: OutboxStore): Promise<void> {
+	const { outbox, agency, anna, sandbox } = createOffice(store);
+	const who = { to: anna.phoneNumber, agencyId: agency.id };
+	await outbox.optOut({ ...who, by: "Dora" });
+	await outbox.erase(who);
+	sandbox.clock.advance({ ms: 5 });
+	await outbox.optOut({ ...who, by: "Emma" });
+	const folder = mkdtempSync(join(tmpdir(), "export-"));
+	onTestFinished(() => rmSync(folder, { recursive: true }));
+	const file = join(folder, "contacts.ndjson");
+	const exported = await run(place, "export", "--out", file);
+	expect([exported.code, inWords(exported.out)]).toEqual([
+		0,
+		expect.stringContaining("Whoever reads it can find out who"),
+	]);
+	expect(statSync(file).mode & 0o777).toBe(0o600);
+	expect(readFileSync(file, "utf8")).not.toContain(anna.phoneNumber.slice(1));
+	const { store: other, ...target } = await openFile();
+	const asked = ["opted-out", anna.phoneNumber, "--agency", agency.id];
+	expect(inWords((await run(target, ...asked)).out)).toContain("Not opted out");
+	const count = JSON.parse((await run(target, "import", file, "--yes", "--json")).out).imported;
+	expect(count).toBeGreaterThan(0);
+	for (const where of [place, target]) {
+		const { code, out } = await run(where, ...asked);
+		expect([code, inWords(out)]).toEqual([0, expect.stringMatching(/Opted out: .* \(optOut, by Emma\)\./)]);
+		expect(out).not.toContain(anna.phoneNumber.slice(1));
+	}
+	const merged = join(folder, "merged.ndjson");
+	await run(place, "export", "--agency", agency.id, "--out", merged);
+	expect((await run(target, "import", merged, "--into", "agy_0a", "--yes")).code).toBe(0);
+	expect(inWords((await run(target, "opted-out", anna.phoneNumber, "--agency", "agy_0a")).out)).toContain("Opted out");
+	expect((await other.contactsOf([anna.phoneNumber])).length).toBe(2);
 }
 
 describe("on each database", () => {
@@ -402,8 +439,13 @@ describe("nothing in a database steers the terminal", () => {
 		const pause =
 			"insert into outbox_agencies (agency_id, failures, reason, cause, since) values ($1, 1, 'send', $2, 1)";
 		db.prepare(pause).run(agency.id, `Ann ${hostile}`);
+		await outbox.optOut({ to: "+447700900101", by: "Ann" });
+		expect(db.prepare("update outbox_contacts set opted_out_own_by = $1").run(`Ann ${hostile}`).changes).toBe(2);
+		const resumed = "update outbox_contacts set resumed_at = $1, resumed_by = $2 where hash = ''";
+		expect(db.prepare(resumed).run(Date.now(), `Ann ${hostile}`).changes).toBe(1);
+		const told = ["opted-out", "+447700900101", "--agency", agency.id];
 		const further = ["suspend", "--reason", "Stop", "--agency", `agy ${hostile}`, "--by", hostile, "--yes"];
-		for (const args of [["health"], ["health", "--json"], ["explain", "note-1"], further]) {
+		for (const args of [["health"], ["health", "--json"], ["explain", "note-1"], told, [...told, "--json"], further]) {
 			const { out, err } = await run({ url, ...place }, ...args);
 			if (args !== further) expect(out).toContain("Ann");
 			expect(`${out}${err}`.replaceAll("\n", "")).not.toMatch(steering);
@@ -514,6 +556,7 @@ describe("what it refuses", () => {
 				["resume"],
 				["resolve", "a", "--as", "sent"],
 				["restored", "--backup-at", "2026-01-05T03:00:00Z"],
+				["import", "contacts.ndjson"],
 			];
 			for (const args of changes) {
 				const { code, err } = await run({ url }, ...args, "--yes");
@@ -534,6 +577,51 @@ describe("what it refuses", () => {
 		expect([code, inWords(out)]).toEqual([1, expect.stringContaining("Stop all of them first")]);
 		stop.abort();
 		await working;
+	});
+
+	test("a file of export that was altered, cut off or is none: the line and the field are named, and nothing of it is shown", async () => {
+		const { store, ...place } = await openFile();
+		const { outbox, agency, anna } = createOffice(store);
+		await outbox.optOut({ to: anna.phoneNumber, agencyId: agency.id, by: "Mrs Jansen" });
+		const out = join(mkdtempSync(join(tmpdir(), "export-")), "contacts.ndjson");
+		onTestFinished(() => rmSync(out, { force: true }));
+		expect((await run(place, "export", "--out", out)).code).toBe(0);
+		const lines = readFileSync(out, "utf8").trimEnd().split("\n");
+		const { store: other, ...target } = await openFile();
+		const refused: [change: (line: string, at: number) => string | string[], said: RegExp][] = [
+			[
+				(line, at) => (at === 2 ? line.replace('"optedOut"', '"+447700900101"') : line),
+				/line 3, facts\[0\]\.fact: must be/,
+			],
+			[(line, at) => (at === 2 ? line.slice(0, 90) : line), /line 3: must be one record of an export, as JSON/],
+			[(line, at) => (at === 1 ? [line, ""] : line), /line 3: must be one record/],
+			[
+				(line, at) => (at === 2 ? line.replace('"version":1', '"version":7') : line),
+				/line 3, version: .*later version/,
+			],
+			[(line, at) => (at === 3 ? [] : line), /cut off/],
+			[() => "%PDF-1.7 +447700900101", /line 1: must be one record/],
+			[() => [], /cut off/],
+		];
+		for (const [change, said] of refused) {
+			const file = `${out}.altered`;
+			writeFileSync(
+				file,
+				lines
+					.flatMap(change)
+					.map((line) => `${line}\n`)
+					.join(""),
+			);
+			onTestFinished(() => rmSync(file, { force: true }));
+			const { code, out: shown, err } = await run(target, "import", file, "--yes");
+			expect([code, inWords(err)]).toEqual([2, expect.stringMatching(said)]);
+			expect(`${shown}${err}`).not.toMatch(/447700900101|Jansen|[0-9a-f]{32}/);
+		}
+		const missing = await run(target, "import", `${out}.none`, "--yes");
+		expect([missing.code, missing.err]).toEqual([2, expect.stringContaining("The file cannot be read (ENOENT).")]);
+		expect((await run(place, "export", "--out", out)).err).toContain("The file of --out exists.");
+		expect((await run(target, "import", out)).err).toContain("--yes imports it without a question.");
+		expect((await createOffice(other).outbox.optedOut({ to: anna.phoneNumber, agencyId: agency.id })).optIn).toBe(null);
 	});
 
 	test("a change that nobody has confirmed", async () => {
