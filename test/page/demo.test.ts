@@ -246,6 +246,6 @@ async function armed(phone: Page, effect: "reset" | "hang", times = "1"): Promis
 	await phone.getByLabel("Effect").selectOption(effect);
 	await phone.getByLabel("Times").fill(times);
 	await phone.getByRole("button", { name: "Arm the fault" }).click();
-	await phone.getByText(`messages.send: ${effect}, after it runs`).waitFor();
+	await phone.getByText(`messages.send: ${effect === "hang" ? "Lose its answer" : "reset, after it runs"}`).waitFor();
 	await phone.keyboard.press("Escape");
 }

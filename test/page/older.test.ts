@@ -80,7 +80,7 @@ test("the filters look at the whole log, one after the other shows more, and no 
 	await choose.selectOption("Errors");
 	await page.getByText("450 requests found, the newest 200 are shown.").waitFor();
 	await page.getByRole("button", { name: "Load older" }).click();
-	await page.getByText("450 requests found, the newest 400 are shown.").waitFor();
+	await page.getByText("450 requests found, the newest 400 are loaded.").waitFor();
 	await page.getByRole("button", { name: "Oldest first" }).click();
 	await page.getByText("450 requests found, the oldest 200 are shown.").waitFor();
 	expect((await requests(page).locator("time.gap").allTextContents()).join()).not.toMatch(/-|NaN/);

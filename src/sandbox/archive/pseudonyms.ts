@@ -32,7 +32,7 @@ function* numbers(): Generator<string> {
 const filler = "sample text in the place of another one of the same length ".repeat(4);
 
 /** The number of a fault or a breakpoint up to which it is nobody's. */
-export const mostOfIds = 99_999;
+const mostOfIds = 99_999;
 
 export interface Pseudonyms {
 	/** A number for a number in any spelling; a text that is none gets a text. */

@@ -1,4 +1,4 @@
-import { agencyId, chooseAgency, rowOf, select } from "./model.ts";
+import { agencyId, chooseAgency, requests, rowOf, select } from "./model.ts";
 
 import type { Outcome } from "./outcomes.ts";
 import { connection, tabs, view } from "./store.ts";
@@ -58,8 +58,16 @@ export function hrefOf({ agencyId: owner, contact, line }: Pick<Outcome, "agency
 	return hashOf({ ...(isHere ? {} : { agency: owner }), contact, line });
 }
 
-/** The address of a request in the log. */
-export const hrefOfRequest = (request: string): string => hashOf({ request, tab: "", line: "" });
+/** The address of a request in the log, beside the phone of its contact where that is known. */
+export function hrefOfRequest(correlationId: string): string {
+	const found = requests.value.find((each) => each.correlationId === correlationId);
+	const { agencyId: of, contact } = found ?? {};
+	const there = contact ? { contact, ...(of && of !== agencyId.value && { agency: of }) } : {};
+	return hashOf({ request: correlationId, tab: "", line: "", ...there });
+}
+
+/** The address of the conversation that is shown, without its story. */
+export const hrefOfContact = (): string => `#/?${hashOf().split("?")[1] ?? ""}`;
 
 /** A link to what the page shows, or to a request. It holds the token, so that it works anywhere on this machine. */
 export const linkTo = (request?: string): string =>

@@ -3,7 +3,7 @@ import type { Found, SandboxEvent } from "../index.ts";
 import { read } from "./control.ts";
 import { consequences, known, nameOf, requests } from "./model.ts";
 import { outcomes } from "./outcomes.ts";
-import { log, sandbox } from "./store.ts";
+import { log, sandbox, view } from "./store.ts";
 import { dayOf } from "./time.ts";
 import { isAbout } from "./timeline.ts";
 import { brief, operationIdOf, type RequestEvent, wordsOf } from "./words.ts";
@@ -70,13 +70,21 @@ let tookMs = 0;
 
 effect(() => {
 	const [text, order, found] = [query.value, log.order.value, log.found.peek()];
-	if (found?.query !== text || found.order !== order) log.mostFound.value = firstFound;
+	if (found?.query !== text || found.order !== order) {
+		log.mostFound.value = firstFound;
+		log.from.value = 0;
+	}
 	if (isAsked.value) ask(200);
 	else {
 		clearTimeout(asking);
 		asking = undefined;
 		log.found.value = null;
 	}
+});
+
+// Each tab has lines of its own.
+effect(() => {
+	if (view.tab.value) log.from.value = 0;
 });
 
 function ask(waitMs: number): void {

@@ -82,6 +82,7 @@ function Pause() {
 	const news = lines.filter(({ id }) => id > last).length;
 	const show = () => {
 		if (pausedAt !== null) log.pausedAt.value = newest;
+		log.from.value = 0;
 		document.getElementById("tab-panel")?.scrollTo(0, 0);
 	};
 	return (

@@ -1,6 +1,6 @@
 import { entries, showAll } from "./entries.ts";
 import { hasOlderMessages, loadOlderEvents, loadOlderMessages, requests } from "./model.ts";
-import { log, sandbox, view } from "./store.ts";
+import { log, mostLines, sandbox, view } from "./store.ts";
 
 /** The request that was shown or opened last. */
 let request = "";
@@ -32,7 +32,7 @@ function reachRequest(wanted: string): void {
 		if (found.open) return;
 		found.open = true;
 		found.scrollIntoView();
-	} else if (entry) log.most.value = Math.max(log.most.value, at + 1);
+	} else if (entry) log.from.value = Math.floor(at / mostLines) * mostLines;
 	else find(wanted);
 }
 

@@ -2,19 +2,53 @@ import type { ComponentChildren } from "preact";
 import type { SandboxEvent } from "../index.ts";
 import { loadOlderEvents, wholeEvent } from "./model.ts";
 import { More } from "./more.tsx";
-import { log, view } from "./store.ts";
+import { log, mostLines, view } from "./store.ts";
 import { dayOf, gapOf, realInstantOf, secondOf } from "./time.ts";
 import type { RequestEvent, Tone } from "./words.ts";
 
-/** Shows more of the lines that are loaded, and then loads more. */
-export function Older({ count }: { readonly count: number }) {
-	if (count <= log.most.value && !log.hasOlder.value) return null;
-	const load = async () => {
-		if (count <= log.most.value) await loadOlderEvents();
-		log.most.value += 200;
-	};
-	return <More load={load} />;
+/** The place of the first line that is shown. There may be fewer lines than before. */
+export const firstLine = (count: number): number =>
+	Math.min(log.from.value, Math.max(0, Math.floor((count - 1) / mostLines) * mostLines));
+
+/** The lines that are in the page now. */
+export function shownLines<Item>(all: readonly Item[]): readonly Item[] {
+	const first = firstLine(all.length);
+	return all.slice(first, first + mostLines);
 }
+
+/** Goes to other lines. What was read before is above them no more. */
+function showLines(from: number): void {
+	log.from.value = Math.max(0, from);
+	document.getElementById("tab-panel")?.scrollTo(0, 0);
+}
+
+/** Goes back to the lines before those that are shown. */
+export function Before({ words = "Show newer" }: { readonly words?: string }) {
+	if (log.from.value === 0) return null;
+	return <More load={async () => showLines(log.from.value - mostLines)} words={words} />;
+}
+
+interface AfterProps {
+	/** How many lines are loaded. */
+	readonly count: number;
+	/** Loads more of them; undefined if there are no more. */
+	readonly loadMore: (() => Promise<void>) | undefined;
+	readonly words?: string;
+}
+
+/** Goes on to the lines after those that are shown, and loads more before they run out. */
+export function After({ count, loadMore, words }: AfterProps) {
+	const next = log.from.value + mostLines;
+	if (count <= next && !loadMore) return null;
+	const load = async () => {
+		if (count <= next) await loadMore?.();
+		showLines(next);
+	};
+	return <More load={load} {...(words && { words })} />;
+}
+
+/** Loads older events, if there are any. */
+export const olderEvents = (): (() => Promise<void>) | undefined => (log.hasOlder.value ? loadOlderEvents : undefined);
 
 interface LineProps {
 	readonly event: SandboxEvent;
@@ -25,6 +59,9 @@ interface LineProps {
 	readonly above: SandboxEvent | undefined;
 	readonly words: string;
 	readonly tone?: Tone;
+	/** Its place in the whole list, from 1, and how long that is; -1 if nobody knows. */
+	readonly place: number;
+	readonly size: number;
 	/** The first row. */
 	readonly children: ComponentChildren;
 	/** What comes between both rows and the text of the event. */
@@ -45,13 +82,15 @@ export function Line({
 	children,
 	actions,
 	below,
+	place,
+	size,
 	...rest
 }: LineProps) {
 	const { at, realAt, correlationId } = event;
 	return (
 		<>
 			{dayOf(at) !== dayOf(above?.at ?? 0) && <li class="date">{dayOf(at)}</li>}
-			<li {...rest}>
+			<li {...rest} aria-posinset={place} aria-setsize={size}>
 				<details
 					id={event.type === "request" ? `r${correlationId}` : undefined}
 					onToggle={({ currentTarget }) => toggle(currentTarget, whole)}
@@ -97,7 +136,7 @@ async function fill(place: HTMLPreElement | null, whole: readonly SandboxEvent[]
 
 /** Notes what has been seen: at its top, the log shows what is newest. */
 export function look(panel: Element | null | undefined): void {
-	if (panel && panel.scrollTop < 40) log.seen.value = log.events.value.at(-1)?.id ?? 0;
+	if (panel && panel.scrollTop < 40 && log.from.value === 0) log.seen.value = log.events.value.at(-1)?.id ?? 0;
 }
 
 let anchor: { readonly line: Element; readonly top: number } | undefined;

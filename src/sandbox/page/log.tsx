@@ -1,7 +1,7 @@
 import type { TargetedKeyboardEvent } from "preact";
 import { fits, untilPause } from "./entries.ts";
 import { Filters } from "./filters.tsx";
-import { keepPlace, Line, look, Older, pretty } from "./lines.tsx";
+import { After, Before, firstLine, keepPlace, Line, look, olderEvents, pretty, shownLines } from "./lines.tsx";
 import { agency, hasOlderMessages, isLater, loadOlderMessages, undoneBy } from "./model.ts";
 import { More } from "./more.tsx";
 import { Outbox } from "./outbox.tsx";
@@ -71,16 +71,20 @@ function Events() {
 					{log.hasOlder.value && ": the newest ones"}.
 				</p>
 			)}
+			<Before />
 			<div role="log" aria-live="off" aria-label="Events">
 				<ol class="log mono" reversed ref={(list) => keepPlace(list)}>
-					{all.slice(0, log.most.value).map((event, i) => {
+					{shownLines(all).map((event, row) => {
 						const { text, tone } = wordsOf(event);
+						const i = firstLine(all.length) + row;
 						return (
 							<Line
 								key={event.id}
 								event={event}
 								before={all[i + 1]}
-								above={all[i - 1]}
+								above={row > 0 ? all[i - 1] : undefined}
+								place={i + 1}
+								size={log.hasOlder.value ? -1 : all.length}
 								words={text}
 								tone={tone}
 								class={isLater(event) || undoneBy(event) ? "undone" : ""}
@@ -91,7 +95,7 @@ function Events() {
 					})}
 				</ol>
 			</div>
-			<Older count={all.length} />
+			<After count={all.length} loadMore={olderEvents()} />
 		</>
 	);
 }

@@ -40,7 +40,8 @@ export const rows = computed(() => {
 	return listed.sort(byNewest);
 });
 
-export const digitsIn = (text: string): string => text.replace(/\D/g, "");
+/** The digits of what may be a number. With letters it is a name, such as "Flat 12". */
+export const digitsIn = (text: string): string => (/\p{L}/u.test(text) ? "" : text.replace(/\D/g, ""));
 
 function isFound({ phoneNumber, name }: ConversationRow): boolean {
 	const text = list.search.value.trim().toLowerCase();

@@ -15,12 +15,11 @@ import {
 	targetOf,
 } from "./entries.ts";
 import { Filters } from "./filters.tsx";
-import { keepPlace, Line, Older } from "./lines.tsx";
+import { After, firstLine, keepPlace, Line, Before as LinesBefore, olderEvents, shownLines } from "./lines.tsx";
 import { requests as allRequests, isLater, known, showAt, undoneBy } from "./model.ts";
-import { More } from "./more.tsx";
 import { type Outcome, outcomes } from "./outcomes.ts";
 import { Rule } from "./rule.tsx";
-import { log, sandbox } from "./store.ts";
+import { log, mostLines, sandbox } from "./store.ts";
 import { secondOf, secondsOf } from "./time.ts";
 import { counted, type RequestEvent, reasonIn, type Tone, type Words, withoutRest, wordsOf } from "./words.ts";
 import { Export } from "./world.tsx";
@@ -30,6 +29,7 @@ export function Requests() {
 	const all = entries.value;
 	const isOldestFirst = log.order.value === "oldest";
 	const hasMore = (answered.value?.count ?? 0) > shownCount.value;
+	const isWhole = answered.value ? !hasMore : !log.hasOlder.value;
 	return (
 		<>
 			<Filters />
@@ -37,7 +37,9 @@ export function Requests() {
 			{answered.value && (
 				<p class="hint" role="status">
 					{counted(answered.value.count, "request")} {answered.value.query === "" ? "in the log" : "found"}
-					{hasMore && `, the ${log.order.value} ${shownCount.value} are shown`}.
+					{hasMore &&
+						`, the ${log.order.value} ${shownCount.value} are ${shownCount.value > mostLines ? "loaded" : "shown"}`}
+					.
 				</p>
 			)}
 			{answered.value?.hints.map((hint) => (
@@ -46,20 +48,29 @@ export function Requests() {
 				</p>
 			))}
 			{all.length === 0 && sandbox.heldRequests.value.length === 0 && <p class="hint">{emptyWords()}</p>}
+			<LinesBefore words={isOldestFirst ? "Show older" : "Show newer"} />
 			<div role="log" aria-live="off" aria-label="Requests">
 				<ol class="log mono" reversed ref={(list) => keepPlace(list)}>
-					{(answered.value ? all : all.slice(0, log.most.value)).map((entry, i) => (
-						<Request
-							key={entry.requests[0]?.id}
-							entry={entry}
-							before={all[isOldestFirst ? i - 1 : i + 1]?.newest}
-							above={all[i - 1]?.newest}
-						/>
-					))}
+					{shownLines(all).map((entry, row) => {
+						const i = firstLine(all.length) + row;
+						return (
+							<Request
+								key={entry.requests[0]?.id}
+								entry={entry}
+								before={all[isOldestFirst ? i - 1 : i + 1]?.newest}
+								above={row > 0 ? all[i - 1]?.newest : undefined}
+								place={i + 1}
+								size={isWhole ? all.length : -1}
+							/>
+						);
+					})}
 				</ol>
 			</div>
-			{hasMore && <More load={findMore} words={isOldestFirst ? "Load newer" : "Load older"} />}
-			{!answered.value && <Older count={all.length} />}
+			<After
+				count={all.length}
+				loadMore={answered.value ? (hasMore ? findMore : undefined) : olderEvents()}
+				words={isOldestFirst ? "Load newer" : "Load older"}
+			/>
 			<Forgotten />
 		</>
 	);
@@ -91,6 +102,8 @@ interface RequestProps {
 	readonly entry: Entry;
 	readonly before: RequestEvent | undefined;
 	readonly above: RequestEvent | undefined;
+	readonly place: number;
+	readonly size: number;
 }
 
 function Request({ entry: { kind, requests, newest }, ...rest }: RequestProps) {

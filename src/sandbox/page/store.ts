@@ -146,6 +146,9 @@ export const list = {
 	unread: signal<ReadonlyMap<string, number>>(new Map()),
 } as const;
 
+/** How many lines of the log are in the page at a time. More would make it slow, and fewer hide them from the browser's search. */
+export const mostLines = 200;
+
 /** The log, and what it is filtered by. */
 export const log = {
 	/** The newest events, the oldest first. */
@@ -155,8 +158,8 @@ export const log = {
 	olderLosses: signal<readonly SandboxEvent[]>([]),
 	/** Of the events before those: what was about the chosen contact; null before it was asked. */
 	olderOfContact: signal<readonly SandboxEvent[] | null>(null),
-	/** How many lines are shown. */
-	most: signal(100),
+	/** The place of the first line that is shown: at most so many are in the page as `mostLines` says. */
+	from: signal(0),
 	/** Which requests are shown: all, sends, errors, or those of one operation. */
 	kind: signal(""),
 	/** What is searched for among all requests: words and filters. */

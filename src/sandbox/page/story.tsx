@@ -1,4 +1,5 @@
 import { Act } from "./act.tsx";
+import { hrefOfContact } from "./address.ts";
 import { Refusal } from "./call-line.tsx";
 import { sandbox, view } from "./store.ts";
 
@@ -39,6 +40,9 @@ export function Guide() {
 				<span class="spring" />
 				<a class="button quiet" href="#/stories">
 					All stories
+				</a>
+				<a class="button quiet" href={hrefOfContact()} aria-label="Close the story">
+					Close
 				</a>
 			</div>
 			<p role="status">{fill(step?.say ?? ((sandbox.thread.value?.held && endHeld) || end))}</p>

@@ -3,8 +3,6 @@ const format = (options: Intl.DateTimeFormatOptions): ((at: string | number) => 
 	return (at) => formatter.format(new Date(at));
 };
 
-/** The user's own time: 10:12:30 */
-const realSecondOf = format({ timeStyle: "medium" });
 /** The user's own time: 6 Jan 2026, 10:12:30 */
 export const realInstantOf = format({ dateStyle: "medium", timeStyle: "medium" });
 
@@ -26,10 +24,11 @@ export const relativeTo = (at: string, now: number): string =>
 
 const minuteMs = 60_000;
 
-/** How long a line came after the one before, in real time: +0.84 s. After a minute, the user's own time. */
+/** How long a line came after the one before, in real time: +0.84 s, +2 h 5 min. Nothing for the first line. */
 export function gapOf(realAt: string, before: string | undefined): string {
-	const ms = Date.parse(realAt) - Date.parse(before ?? "");
-	return ms < minuteMs ? `+${secondsOf(ms)}` : realSecondOf(realAt);
+	if (before === undefined) return "";
+	const ms = Date.parse(realAt) - Date.parse(before);
+	return `+${ms < 60 * minuteMs ? secondsOf(ms) : lengthOf(ms)}`;
 }
 
 /** 0.84 s, 12 s, 7 min 23 s */

@@ -44,8 +44,11 @@ export const presets: readonly (readonly [string, object])[] = [
 export const faultWords = ({ remaining, ...fault }: Omit<EventFault, "id" | "operation">): string =>
 	`${faultName(fault)}, ${remaining === null ? "without end" : `${remaining} left`}`;
 
-const faultName = ({ kind, status, phase }: Pick<EventFault, "kind" | "status" | "phase">): string =>
-	`${status ?? kind}, ${phase} it runs`;
+/** By the words on its button, where it has one. */
+function faultName({ kind, status, phase }: Pick<EventFault, "kind" | "status" | "phase">): string {
+	if (kind === "hang" && phase === "after") return "Lose its answer";
+	return `${status ?? kind}, ${phase} it runs`;
+}
 
 /** Says what an event means, where its type does not. */
 export function wordsOf(event: SandboxEvent): Words {
