@@ -35,7 +35,7 @@ import { perform, replay } from "./service/perform.ts";
 import type { WantedEvents } from "./world/event-log.ts";
 import { instant } from "./world/instant.ts";
 import { policyFrom } from "./world/policy.ts";
-import { search } from "./world/search.ts";
+import { search, searchSlowly } from "./world/search.ts";
 import { addAgency, createWorld } from "./world/world.ts";
 
 export type { ObservedPoll, ObservedText } from "../shared/observer.ts";
@@ -291,6 +291,7 @@ function create(options: SandboxOptions, moment?: Moment): Sandbox {
 		answer,
 		isAuthorized: (authorization) => keyFrom(world, authorization) !== undefined,
 		observe: observed.report,
+		search: (query, options) => searchSlowly(events, query, options),
 		world: () => archive(world),
 		get opened() {
 			return opened;

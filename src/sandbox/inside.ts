@@ -3,6 +3,7 @@ import type { Archive } from "./archive/archive.ts";
 import type { BugFile } from "./archive/bug-file.ts";
 import type { Call, Reply } from "./base/call.ts";
 import type { ObservedReport } from "./controls/observed.ts";
+import type { Found, SearchOptions } from "./world/search.ts";
 
 /*
  * What the server, the controls over HTTP and the command use of a sandbox, and nobody else. A test has `fetch`, which answers as
@@ -22,6 +23,8 @@ export interface Inside {
 	isAuthorized(authorization: string | undefined): boolean;
 	/** Takes in what another process reports of its outboxes and feeds. Throws a TypeError that names the field. */
 	observe(report: ObservedReport): void;
+	/** Searches as `search` does, and lets requests be answered meanwhile. */
+	search(query: string, options?: SearchOptions): Promise<Found>;
 	/** Everything that exists, with the keys, for `restore`. */
 	world(): Archive;
 	/** The bug file that it has opened; null if it has none, or was reset since. */

@@ -1,7 +1,7 @@
 // One search over the whole log: words and filters, all of which must match.
 import { createClient } from "messaging-conversations";
 import { expect, test } from "vitest";
-import { createSandbox } from "../../src/sandbox/index.ts";
+import { createSandbox, type Found } from "../../src/sandbox/index.ts";
 import { serve } from "../../src/sandbox/server.ts";
 
 const [anna, bram] = ["+447700900101", "+447700900102"];
@@ -139,4 +139,56 @@ test("the control searches too", async () => {
 	});
 	expect(await response.json()).toMatchObject({ count: 2, events: expect.any(Array) });
 	await server.close();
+});
+
+test("a served sandbox answers requests while a search goes through a long log", async () => {
+	const sandbox = createSandbox();
+	for (let i = 0; i < 20_000; i++)
+		await sandbox.request({ method: "GET", path: `/agencies/${sandbox.agency().id}/conversations?search=${i}` });
+	const server = await serve(sandbox);
+	try {
+		const order: string[] = [];
+		const searching = fetch(`${server.controlUrl}/search?search=nothing-has-this`, {
+			headers: { "x-sandbox-token": server.token },
+		}).then(async (response) => {
+			const found: Found = await response.json();
+			order.push("search");
+			return found;
+		});
+		const headers = { authorization: `Bearer ${server.apiKey}` };
+		for (let i = 0; i < 3; i++) await fetch(`${server.baseUrl}/me`, { headers }).then(() => order.push("request"));
+		expect(order).toEqual(["request", "request", "request"]);
+		expect((await searching).count).toBe(0);
+		expect(sandbox.search("nothing-has-this").count).toBe(0);
+	} finally {
+		await server.close();
+	}
+});
+
+test("a contact whose name has digits is found by the name, not by a number with these digits", async () => {
+	const sandbox = createSandbox();
+	const agency = sandbox.agency();
+	agency.contact("+447700900122", { name: "Bram" }).writes("Hello");
+	agency.contact("+447700900101", { name: "Flat 122" }).writes("Hello");
+	for (const to of ["+447700900122", "+447700900101"])
+		await sandbox.request({ method: "POST", path: `/agencies/${agency.id}/messages`, body: { to, body: "Hi" } });
+	const found = (query: string) =>
+		sandbox.search(query).events.flatMap((event) => (event.type === "request" ? [event.contact] : []));
+	expect(found('contact:"Flat 122"')).toEqual(["+447700900101"]);
+	expect(found("contact:122")).toEqual(["+447700900122"]);
+	const server = await serve(sandbox);
+	try {
+		const list = async (search: string) => {
+			const url = `${server.controlUrl}/conversations?contacts=true&search=${encodeURIComponent(search)}`;
+			const rows: { phoneNumber: string }[] = await (
+				await fetch(url, { headers: { "x-sandbox-token": server.token } })
+			).json();
+			return rows.map(({ phoneNumber }) => phoneNumber);
+		};
+		expect(await list("Flat 122")).toEqual(["+447700900101"]);
+		expect(await list("0900 122")).toEqual(["+447700900122"]);
+		expect(await list("122")).toHaveLength(2);
+	} finally {
+		await server.close();
+	}
 });

@@ -34,7 +34,8 @@ const rowOf = ({ flows: _, messages: __, ...row }: ConversationState): Conversat
 /** Whether a name holds the text, or a number its digits. */
 function isFound(search: string): (row: ConversationRow) => boolean {
 	const text = search.trim().toLowerCase();
-	const digits = text.replace(/\D/g, "").replace(/^0+/, "");
+	// Digits in a text with letters are of a name, such as "Flat 12".
+	const digits = /\p{L}/u.test(text) ? "" : text.replace(/\D/g, "").replace(/^0+/, "");
 	return ({ name, phoneNumber }) =>
 		Boolean(name?.toLowerCase().includes(text)) || (digits.length > 1 && phoneNumber.includes(digits));
 }

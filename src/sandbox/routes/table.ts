@@ -458,7 +458,8 @@ const state = [
 		body: "none; in the query `search` (words, and `status:`, `op:`, `contact:`, `agency:`, `outcome:`, `key:`), `order` (newest or oldest), `limit` (100 when left out)",
 		answers:
 			'`{"count", "events", "hints"}`: how many requests match, and some of them with what followed; if none does, which filters and values there are',
-		run: ({ sandbox }, { search = "", order, limit }) => sandbox.search(search, { order, limit: numberOf(limit) }),
+		run: ({ sandbox }, { search = "", order, limit }) =>
+			insideOf(sandbox).search(search, { order, limit: numberOf(limit) }),
 	}),
 	get("forgotten", {
 		answers:

@@ -43,6 +43,9 @@ interface Candidate {
 	readonly outcome: ReadonlySet<string>;
 }
 
+const eventsInARow = 200;
+const candidatesInARow = 20;
+
 type Test = (candidate: Candidate) => boolean;
 
 interface Filter {
@@ -87,7 +90,7 @@ const filters: Readonly<Record<string, Filter>> = {
 		isKnown: (value) => value !== "",
 		test(value) {
 			const digits = value.replace(/\D/g, "").replace(/^0+/, "");
-			if (digits.length <= 2) return ({ names }) => names.toLowerCase().includes(value);
+			if (digits.length <= 2 || /\p{L}/u.test(value)) return ({ names }) => names.toLowerCase().includes(value);
 			const form = value.startsWith("+") ? `+${digits}` : digits;
 			return ({ request }) => Boolean(request.contact?.includes(form));
 		},
@@ -125,17 +128,44 @@ const nameIn = (event: SandboxEvent): string => ("name" in event ? (event.name ?
  * match. A filter takes several values with commas between.
  */
 export function search(events: EventLog, query: string, options: SearchOptions = {}): Found {
+	const steps = searching(events, query, options);
+	for (;;) {
+		const step = steps.next();
+		if (step.done) return step.value;
+	}
+}
+
+/** How long a search may keep requests to the service waiting. */
+const longestSliceMs = 8;
+
+/** The same for a server, which answers requests meanwhile. What happens after it began is not looked at. */
+export async function searchSlowly(events: EventLog, query: string, options: SearchOptions = {}): Promise<Found> {
+	const steps = searching(events, query, options);
+	for (;;) {
+		for (const until = performance.now() + longestSliceMs; performance.now() < until; ) {
+			const step = steps.next();
+			if (step.done) return step.value;
+		}
+		await new Promise<void>((resolve) => void setTimeout(resolve));
+	}
+}
+
+/** Searches, and pauses after each few events. */
+function* searching(events: EventLog, query: string, options: SearchOptions): Generator<void, Found> {
 	assertValid("search: query", query, aString);
 	assertValid("search", options, optionsRule);
 	const { limit = 100, order = "newest" } = options;
 	const parts = partsIn(query);
-	const tests = parts.map(testOf);
+	// Filters first: a word is looked for in all that a request says.
+	const tests = [...parts.filter(({ filter }) => filter), ...parts.filter(({ filter }) => !filter)].map(testOf);
 	const requests: Request[] = [];
 	const consequences = new Map<string, SandboxEvent[]>();
 	/** The newest name of each contact, because a read has no consequence that names one. */
 	const names = new Map<string, string>();
 	const ends = createOutcomes();
+	let count = 0;
 	for (const event of events.each()) {
+		if (++count % eventsInARow === 0) yield;
 		ends.note(event);
 		if (event.type === "request") requests.push(event);
 		else if (event.correlationId !== null) {
@@ -145,7 +175,9 @@ export function search(events: EventLog, query: string, options: SearchOptions =
 		}
 		if ("name" in event) names.set(event.contact, nameIn(event));
 	}
-	const found = requests.filter((request) => {
+	const found: Request[] = [];
+	for (const request of requests) {
+		if (++count % candidatesInARow === 0) yield;
 		const own = consequences.get(request.correlationId ?? "") ?? [];
 		const candidate: Candidate = {
 			request,
@@ -153,8 +185,8 @@ export function search(events: EventLog, query: string, options: SearchOptions =
 			names: [...own.map(nameIn), names.get(request.contact ?? "")].join("\n"),
 			outcome: ends.of(request.correlationId).words,
 		};
-		return tests.every((test) => test(candidate));
-	});
+		if (tests.every((test) => test(candidate))) found.push(request);
+	}
 	const some = order === "newest" ? found.slice(-limit) : found.slice(0, limit);
 	const shown = some.flatMap((request) => [
 		brief(request),
