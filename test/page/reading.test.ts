@@ -144,6 +144,8 @@ test("j and k say which conversation is open, and bubbles name who wrote", async
 	agency.contact(phone, { name: "Anna" }).writes("Hello");
 	agency.contact("+447700900102", { name: "Bram" }).writes("Good morning");
 	await client.agency(agency.id).messages.send({ to: phone, body: "Hi Anna" });
+	// The send has made Anna's the first of both.
+	await page.locator(".list button", { hasText: "Hi Anna" }).waitFor();
 	await page.getByRole("button", { name: /Bram/ }).waitFor();
 	await page.keyboard.press("j");
 	await page.locator(".list button:focus", { hasText: "Anna" }).waitFor();
