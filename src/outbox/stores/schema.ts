@@ -19,9 +19,13 @@ const schemaVersion = 1;
 export const mayWork = ({ meta }: Pick<Names, "meta">): string =>
 	`exists (select 1 from ${meta} where ${isMeta} and schema_version >= ${schemaVersion} and least_work <= ${schemaVersion})`;
 
-/** The least version that may enqueue, in SQL: null if this one may. */
+/**
+ * The least version that may enqueue, in SQL: null if this one may, and empty if the row of the outbox is not there yet. A text that
+ * came before it would look like one that has lost its keys.
+ */
 export const enqueueVersion = ({ meta }: Pick<Names, "meta">): string =>
-	`(select enqueue_version from ${meta} where ${isMeta} and least_enqueue > ${schemaVersion})`;
+	`(select case when max(id) is null then '' when max(least_enqueue) > ${schemaVersion} then max(enqueue_version) end
+		from ${meta} where ${isMeta})`;
 
 const install = (least: unknown): string =>
 	`Install messaging-conversations ${least} or later, and start the process again; this is ${version}`;
@@ -47,6 +51,12 @@ export const refuseChange = (row: Row | undefined, operation: string): void =>
 /** Refuses to store a text, or to change one, by what {@link enqueueVersion} gave. */
 export function refuseEnqueue(least: unknown, operation: string): void {
 	if (typeof least !== "string") return;
+	if (least === "")
+		throw new PartnerConfigurationError({
+			field: "store",
+			rule: "has tables that are not complete: call outbox.migrate() first",
+			operation,
+		});
 	const rule = `was migrated by a later version, which no longer reads what this one stores. ${install(least)}`;
 	throw new PartnerConfigurationError({ field: "store", rule, operation });
 }
