@@ -14,6 +14,8 @@ export const reasons: Record<OutboxReason, string> = {
 		"`beforeSend`, `onReply`, `optOut` or the function `timeZone` threw, took more than 5 seconds, or returned nothing usable.",
 	wrong_number:
 		"The contact wrote that the number is wrong. Notices and marketing wait until [a person has looked](opt-out.md#a-wrong-number).",
+	perhaps_declined:
+		"The contact tapped a button that may be a No. Marketing waits until [they write again, or tap Yes](purposes.md#what-a-no-is).",
 	refusal:
 		"The contact refused something, perhaps the flat. Marketing waits until [they write again](opt-out.md#a-refusal-that-may-mean-the-flat).",
 	flow: "A text would end a flow, such as the booking of a visit: [it waits](purposes.md#a-flow-is-in-progress).",

@@ -25,7 +25,7 @@ export type FactName = keyof ContactFacts;
 export interface ContactFact {
 	/**
 	 * What is known: they asked for no more texts (`optedOut`), or for them again (`optedIn`), wrote that the number is wrong
-	 * (`wrongNumber`), refused something (`refused`), declined a text (`declined`, and `declineNoticed` when the outbox saw that), or left
+	 * (`wrongNumber`), refused something (`refused`), tapped what may be a No (`perhapsDeclined`), declined a text (`declined`, and `declineNoticed` when the outbox saw that), or left
 	 * one without an answer (`ignored`).
 	 */
 	fact: FactName;

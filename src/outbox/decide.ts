@@ -5,7 +5,7 @@
 import type { Message } from "messaging-conversations";
 import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
 import { baselineBefore, serviceNow } from "./baseline.ts";
-import { latestByOwn, unmeasured } from "./clocks.ts";
+import { latestByOwn } from "./clocks.ts";
 import {
 	byOthers,
 	declineIn,
@@ -74,7 +74,7 @@ export function afterRestore(text: OutboxText, match: Match | null, rules: Rules
 	if (match.kind === "twice") return ended("unknown", "ambiguous");
 	// If the contact was asked for consent, then for a text that the service held, which may have been this one.
 	if (!match.since.some(({ templateName }) => templateName !== null)) return undefined;
-	const end = declineIn(match.since)
+	const end = declineIn(match.since, match.isYes)
 		? unsent(text, "cancelled", "earlier_text_declined")
 		: ended("unknown", "ambiguous");
 	return { ...end, progress: { declinedAt: perhapsDeclined(match, undefined, now) } };
@@ -97,30 +97,9 @@ export function isHeldByOther(text: OutboxText, match: Match | null, now: number
 	return text.progress.reads > 0 && now - text.since < consentMs;
 }
 
-/**
- * The contact seems to have declined the text of somebody else that this one has waited behind, after this one was enqueued. The text may
- * also be on its way from the queue to the contact, as an own one may.
- */
-export function ifDeclinedBehind(
-	text: OutboxText,
-	match: Match | null,
-	{ settleMs }: Rules,
-	now: number,
-): Change | undefined {
-	const { lastHeld } = text.progress;
-	if (lastHeld === undefined) return undefined;
-	const declinedAt = text.progress.declinedAt ?? (match && declinedSince(match, lastHeld, now));
-	if (!declinedAt || latestByOwn(declinedAt, match?.reading ?? unmeasured) < text.createdAt) return undefined;
-	// It may be the text itself, which the contact has accepted.
-	if (match && newerThan(byOthers(match), lastHeld).some(isText)) return undefined;
-	const emptyAt = text.progress.emptyAt ?? now;
-	if (now - emptyAt < settleMs) return { nextAt: emptyAt + settleMs, progress: { emptyAt, declinedAt, failures: 0 } };
-	return { ...unsent(text, "cancelled", "earlier_text_declined"), progress: { declinedAt } };
-}
-
 /** When the contact declined what the service held, if they did. */
 function declinedSince(match: Match, lastHeld: LastHeld | undefined, now: number): FactTime | undefined {
-	return timeOfTap(declineIn(newerThan(match.since, lastHeld)), now);
+	return timeOfTap(declineIn(newerThan(match.since, lastHeld), match.isYes), now);
 }
 
 /** As the service said it. Of a tap without a time it is known that it came by now. */
@@ -139,7 +118,7 @@ function perhapsDeclined(match: Match, lastHeld: LastHeld | undefined, now: numb
 		since
 			.slice(0, at)
 			.some((message) => isText(message) && Math.abs(timeOf(message.createdAt) - timeOf(createdAt)) < slackMs);
-	const tap = since.find((message, at) => isTap(message) && !isConsent(message, at));
+	const tap = since.find((message, at) => isTap(message) && !match.isYes(message) && !isConsent(message, at));
 	return timeOfTap(tap, now);
 }
 
@@ -200,9 +179,16 @@ function ifEmpty(text: OutboxText, match: Match, rules: Rules, now: number): Cha
 	if (perhapsAt) return { ...ended("unknown", "ambiguous"), progress: { declinedAt: perhapsAt } };
 	const seen = { emptyAt: emptyAt ?? now, declinedAt };
 	if (now - seen.emptyAt < settleMs) return { nextAt: seen.emptyAt + settleMs, progress: { ...seen, failures: 0 } };
+	const taps = newerThan(match.since, lastHeld).filter(isTap);
+	const others = taps.filter((tap) => !match.isYes(tap));
 	const reason = whyDropped(match, declinedAt);
-	const hasTapped = newerThan(match.since, lastHeld).some(isTap);
-	const mayBeDeclined = reason === "displaced" && hasTapped ? true : undefined;
+	// They may have consented right before the service dropped it, or it is slow.
+	if (reason === "no_answer" && taps.length > 0 && others.length === 0 && text.progress.replacedBy === null)
+		return { ...ended("unknown", "ambiguous"), progress: seen };
+	// One of two buttons may have been a Yes.
+	const hasTappedBoth = others.some(({ buttonClicked }) => buttonClicked !== others[0]?.buttonClicked);
+	const isUnsure = (reason === "displaced" && others.length > 0) || (reason === "declined" && hasTappedBoth);
+	const mayBeDeclined = isUnsure ? true : undefined;
 	const silentUntil = newestOf(match.reading.messages).newest ?? undefined;
 	return { ...ended("dropped", reason), progress: { ...seen, mayBeDeclined, silentUntil } };
 }

@@ -3,7 +3,7 @@
  */
 import { type ContactRecord, factsOf, folded, recordOf, recordVersion } from "./contact-records.ts";
 import type { OwnClock } from "./own-clock.ts";
-import { hasRefused, isNumberWrong, isOptedOut, storedView } from "./policy/contact-view.ts";
+import { hasPerhapsDeclined, hasRefused, isNumberWrong, isOptedOut, storedView } from "./policy/contact-view.ts";
 import { isAlert, type OutboxStore } from "./store.ts";
 import type { FactSource, FactTime, StoredContact, StoredFact } from "./text.ts";
 
@@ -149,6 +149,7 @@ function ofAll(known: readonly StoredContact[], agencies: readonly string[]): St
 	if (!isOptedOut(view)) ended.add("optedOut");
 	if (!isNumberWrong(view)) ended.add("wrongNumber");
 	if (!hasRefused(view)) ended.add("refused");
+	if (!hasPerhapsDeclined(view)) ended.add("perhapsDeclined");
 	const { facts } = all;
 	const each = new Set([...agencies, ...others.map(({ agencyId }) => agencyId)]);
 	return [

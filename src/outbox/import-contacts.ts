@@ -9,7 +9,7 @@ import { gate } from "./gate/gate.ts";
 import { type Situation, storedSituation } from "./gate/situation.ts";
 import { onOptOut } from "./gate/waiting.ts";
 import { refuse } from "./input.ts";
-import { hasRefused, isNumberWrong, isOptedOut, storedView } from "./policy/contact-view.ts";
+import { hasPerhapsDeclined, hasRefused, isNumberWrong, isOptedOut, storedView } from "./policy/contact-view.ts";
 import type { Whose } from "./recipient.ts";
 import type { OutboxStore } from "./store.ts";
 import {
@@ -173,6 +173,7 @@ function mergedInto(contact: StoredContact, into: string, exportedAt: number): S
 		optedIn: () => [],
 		wrongNumber: (fact) => (isNumberWrong(view) ? renewed(fact) : []),
 		refused: (fact) => (hasRefused(view) ? [fact] : []),
+		perhapsDeclined: (fact) => (hasPerhapsDeclined(view) ? [fact] : []),
 		// It may stop marketing, and ends nothing of another agency.
 		declined: (fact) => [{ ...fact, fact: "refused" }],
 		declineNoticed: () => [],

@@ -27,6 +27,8 @@ export const backupSlackMs = 60_000;
 export interface Reading extends Offset {
 	conversation: ConversationDetail;
 	messages: Message[];
+	/** There are no older ones. */
+	isWhole: boolean;
 	/** The service's time by the `Date` header of the answer, when it had one. */
 	date: number | undefined;
 }
@@ -95,13 +97,16 @@ export async function readConversation(
 	const date = timeOf(first.response.headers.get("date")) || undefined;
 	// The newest stamp may tell the part of the second that the header leaves out.
 	const shown = date && Math.min(Math.max(date, newestTime({ conversation, messages })), date + sameClockMs - 1);
-	const reading = { conversation, messages, date, aheadMs: aheadBy(clock?.(), shown), isMeasured: date !== undefined };
+	const isWhole = messagePage.nextCursor === null;
+	const aheadMs = aheadBy(clock?.(), shown);
+	const reading: Reading = { conversation, messages, isWhole, date, aheadMs, isMeasured: date !== undefined };
 	const start = typeof since === "number" ? since : since(reading);
 	const isEnd = (message: Message): boolean => seek?.(message) || Date.parse(message.createdAt ?? "") < start;
 	if (messagePage.nextCursor === null || messages.some(isEnd)) return reading;
 	const older = agency.conversations.listMessages(to, { cursor: messagePage.nextCursor, readAhead: false, ...call });
 	for await (const page of older.pages()) {
 		messages.push(...page.messages);
+		reading.isWhole = page.nextCursor === null;
 		if (page.messages.some(isEnd)) break;
 	}
 	return reading;
@@ -132,6 +137,10 @@ export interface Seen {
 	since: Message[];
 	/** Ids of those that are known to be other texts of the caller, as they are stored. */
 	claimed: ReadonlySet<string>;
+	/** Ids of those of them that the service never held, as they are stored. */
+	direct: ReadonlySet<string>;
+	/** Whether a tap is a Yes for certain. */
+	isYes: (tap: Message) => boolean;
 }
 
 export interface Sought {
@@ -140,12 +149,16 @@ export interface Sought {
 	since: number;
 	/** Ids of messages that are known to be other texts, as they are stored. */
 	claimed: ReadonlySet<string>;
+	/** Ids of those of them that the service never held, as they are stored. */
+	direct?: ReadonlySet<string> | undefined;
 	/** Ids of messages from before the send, as they are stored. */
 	known?: ReadonlySet<string> | undefined;
 	/** Of a text that was restored from a backup: younger messages, and queue entries of another time, are left out. */
 	until?: number | undefined;
 	/** The text that waited in the queue before the send. Null when the queue was empty, undefined when that is not known. */
 	queuedBefore?: string | null | undefined;
+	/** Whether a tap is a Yes for certain. Without it none is. */
+	isYes?: ((tap: Message) => boolean) | undefined;
 }
 
 /** Looks for a text among the messages first and in the queue then, because a text leaves the queue as a message. */
@@ -155,7 +168,8 @@ export function findText(reading: Reading, text: Sought): Match {
 	const since = messagesSince(messages, text.since).filter(
 		({ messageSid, createdAt }) => !text.known?.has(storableId(messageSid)) && timeOf(createdAt) <= until,
 	);
-	const seen: Seen = { reading, since, claimed: text.claimed };
+	const { claimed, direct = new Set(), isYes = () => false } = text;
+	const seen: Seen = { reading, since, claimed, direct, isYes };
 	const [message, second] = byOthers(seen).filter((each) => isText(each) && isSameText(each.body, text.body));
 	if (second) return { ...seen, kind: "twice" };
 	if (message) return { ...seen, kind: "message", message };
@@ -182,8 +196,8 @@ export function byOthers({ since, claimed }: Pick<Seen, "since" | "claimed">): M
  *
  * @param since the messages since the service was last known to hold a text, the newest first
  */
-export function declineIn(since: readonly Message[]): Message | undefined {
-	return since.some(isText) ? undefined : since.find(isTap);
+export function declineIn(since: readonly Message[], isYes: Seen["isYes"]): Message | undefined {
+	return since.some(isText) ? undefined : since.find((message) => isTap(message) && !isYes(message));
 }
 
 /**

@@ -9,7 +9,8 @@
  *   languages and no default), `language_unavailable` (the agency does not have the text's `consentLanguage`),
  *   `before_send` (your hook asked to wait), `hook_failed` (a hook threw, took too long, or returned nothing usable),
  *   `quiet_hours`, `wrong_number` (the contact wrote that the number is wrong), `refusal` (the contact refused something, and has
- *   not written since: marketing waits), `flow` (a text would end a flow, such as the booking of a visit)
+ *   not written since: marketing waits), `perhaps_declined` (the contact tapped a button that may be a No, and has not written since:
+ *   marketing waits), `flow` (a text would end a flow, such as the booking of a visit)
  * - `dropped`, a best guess: `displaced` (somebody else's text followed), `declined` (the contact tapped a button),
  *   `answered_in_words` (the contact wrote, and tapped nothing: someone should look), `no_answer`
  * - `cancelled`: `requested` (by `cancel`, `cancelAll`, `erase` or `onReply`), `before_send` (by your hook),
@@ -31,6 +32,7 @@ export type OutboxReason =
 	| "hook_failed"
 	| "wrong_number"
 	| "refusal"
+	| "perhaps_declined"
 	| "flow"
 	| "displaced"
 	| "declined"
@@ -63,7 +65,8 @@ export type OutboxReason =
  * - Another text to the contact, which `id` names: `behind`, `behind_held` and `own_held` (the service holds that one). `colleague_held`:
  *   the service holds one of somebody else
  * - The AI: `flow` (a flow is in progress, such as the booking of a visit; marketing waits for the end of the AI's conversation too)
- * - The contact: `consent` (the service holds it until they consent), `refusal` (they refused something: marketing waits until they write)
+ * - The contact: `consent` (the service holds it until they consent), `refusal` (they refused something: marketing waits until they write),
+ *   `perhaps_declined` (they tapped a button that may be a No: marketing waits until they write)
  * - A person: `suspended`, `wrong_number`, `hook_failed`, `consent_unavailable`, `language_required`, `language_unavailable`, `no_worker`
  *   (no process calls `work` or `runOnce`)
  * - The service: `pause` (calls fail), `result` (a request began, and its result is not known yet)
@@ -89,6 +92,7 @@ export type WaitsForKind =
 	| "shows"
 	| "wrong_number"
 	| "refusal"
+	| "perhaps_declined"
 	| "quiet_hours"
 	| "unchanged"
 	| "reading"

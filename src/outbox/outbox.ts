@@ -33,6 +33,7 @@ import { isUnfinished, type OutboxText } from "./text.ts";
 import type { Transaction } from "./transaction.ts";
 import { createAccess } from "./work/access.ts";
 import { createAlerts } from "./work/alerts.ts";
+import { createConsents } from "./work/consents.ts";
 import { createGateway } from "./work/gateway.ts";
 import { throughOutages } from "./work/outage.ts";
 import type { Pause } from "./work/pause.ts";
@@ -358,12 +359,14 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	const optOuts = createOptOutReader(options.optOut);
 	const quiet = createQuietClock(options.quietHours, now);
 	const summaries = createSummaries(client, store, now);
+	const consents = createConsents(store, options);
 	const work = {
 		options,
 		pauses,
 		gateway: createGateway(access, pauses, now),
 		settings: createSettingsCache(client, now),
 		summaries,
+		consents,
 		optOuts,
 		quiet,
 		onChange: onState,

@@ -27,6 +27,11 @@ const mostLost = 8;
 /** As many refusals by something in front of the service, which let other texts pass, end a text sooner. */
 const mostBlocked = 3;
 
+/** Whether the service holds a text, or may do so. */
+export function mayBeHeld(text: OutboxText): boolean {
+	return text.state === "held" || (text.state === "sending" && !wasSurelyOpen(text));
+}
+
 /** The requests that may have been taken, for all that is known. */
 export function pendingOf({ progress: { requests } }: OutboxText): RequestRecord[] {
 	return sinceHeld(requests).filter((request) => !request.cleared);

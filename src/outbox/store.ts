@@ -135,8 +135,8 @@ export interface OutboxStore extends DatabaseStore {
 	recover: (now: number) => Promise<void>;
 	/** Finds the first text of the recipient that is due after `now`: its time, and what it waits for then. */
 	nextOf: (recipient: Recipient, now: number) => Promise<NextDue | undefined>;
-	/** Finds the `messageId`s of a recipient's newest texts. */
-	claimed: (recipient: Recipient) => Promise<string[]>;
+	/** Finds the messages of a recipient's newest texts. */
+	claimed: (recipient: Recipient) => Promise<Claimed[]>;
 	/** Finds the text of a message. */
 	byMessage: (messageId: string) => Promise<OutboxText | undefined>;
 	/**
@@ -191,6 +191,10 @@ export interface OutboxStore extends DatabaseStore {
 	rest: (lease: Lease, now: number) => Promise<boolean>;
 	/** Finds the agencies that have texts, or had some. */
 	agencies: () => Promise<string[]>;
+	/** What was learned of an agency's requests for consent, as JSON, and its revision. */
+	consent: (agencyId: string) => Promise<{ consent: string | null; revision: number }>;
+	/** Stores that. Returns false if another worker has done so since that revision. */
+	keepConsent: (agencyId: string, consent: string, revision: number) => Promise<boolean>;
 	/** Finds the pauses; that of everybody has an empty `agencyId`, and that of everybody's sends `*`. And finds the alerts. */
 	paused: () => Promise<StoredPause[]>;
 	/**
@@ -252,6 +256,13 @@ export interface NamedLease {
 	name: string;
 	/** The process. */
 	owner: string;
+}
+
+/** A message that is a text of the outbox. */
+export interface Claimed {
+	messageId: string;
+	/** Whether the service has held it before. */
+	wasHeld: boolean;
 }
 
 /** Which texts `search` finds. What is left out is not asked for. */

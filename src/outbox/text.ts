@@ -120,7 +120,7 @@ export interface Progress {
 	optOutSid?: string | null | undefined;
 	/** When the contact tapped the button that seems to have declined what the service held. Certain once the text has ended. */
 	declinedAt?: FactTime | undefined;
-	/** The contact tapped a button, and somebody wrote to them before the next read. So it is not known whether they declined. */
+	/** The contact tapped a button and somebody wrote to them before the next read, or they tapped both. It is not known whether they declined. */
 	mayBeDeclined?: true | undefined;
 	/** What the summary of the conversation showed when it was read last, and when; absent unless the text waits for the service's queue. */
 	watched?: Watched | undefined;
@@ -246,6 +246,8 @@ export interface ContactFacts {
 	wrongNumber?: FactTime | undefined;
 	/** They refused something, perhaps the flat: see {@link isRefusal}. Or they declined a marketing text. */
 	refused?: FactTime | undefined;
+	/** They tapped a button that may be a No. */
+	perhapsDeclined?: FactTime | undefined;
 	/** They declined a text. */
 	declined?: FactTime | undefined;
 	/** When the outbox last noticed that they declined one, by its own clock. */

@@ -3,7 +3,7 @@ import { createClient } from "messaging-conversations";
 import { createOutbox, type OutboxOptions } from "messaging-conversations/outbox";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { newText } from "./store-suite.ts";
-import { add, createWorld, stateOf } from "./world.ts";
+import { add, createWorld, learnYes, stateOf } from "./world.ts";
 
 const defaults = { onReply: undefined, defaultMaxAgeMs: undefined } as const;
 
@@ -179,6 +179,7 @@ describe("a decline", () => {
 	test("that comes after the text was dropped ends what was enqueued before it, and marketing", async () => {
 		const world = createClosed();
 		const { anna, sandbox, pass } = world;
+		await learnYes(world);
 		await add(world, "first");
 		await pass({ hours: 49 });
 		expect(await stateOf(world, "first")).toEqual(["dropped", "no_answer"]);
@@ -200,6 +201,7 @@ describe("a decline of a colleague's text", () => {
 	async function createDeclined() {
 		const world = createClosed();
 		const { anna, agency, sandbox, pass } = world;
+		await learnYes(world);
 		agency.staff.sends({ contact: anna, text: "A colleague's" });
 		await add(world, "answer", { purpose: "reply" });
 		await add(world, "notice");
@@ -209,20 +211,27 @@ describe("a decline of a colleague's text", () => {
 		return world;
 	}
 
-	test("does not delay a reply that was enqueued after it, and ends the one before it", async () => {
+	test("ends a notice that was enqueued before it, and no reply", async () => {
+		const world = await createDeclined();
+		await world.pass({ minutes: 30 });
+		expect(await stateOf(world, "answer")).toEqual(["sent", null]);
+		expect(await stateOf(world, "notice")).toEqual(declined);
+		expect(world.texts()).toEqual(["answer"]);
+	});
+
+	test("delays no reply, whenever that was enqueued", async () => {
 		const world = await createDeclined();
 		await add(world, "answer to the decline", { purpose: "reply" });
 		await world.pass({ ms: 2_000 });
-		expect(await stateOf(world, "answer to the decline")).toEqual(["sent", null]);
+		expect(world.texts()).toEqual(["answer", "answer to the decline"]);
 		await world.pass({ minutes: 30 });
-		expect(await stateOf(world, "answer")).toEqual(declined);
 		expect(await stateOf(world, "notice")).toEqual(declined);
-		expect(world.texts()).toEqual(["answer to the decline"]);
 	});
 
-	test("ends a reply that was enqueued before it and is read only afterwards", async () => {
+	test("ends a notice that is read only afterwards, and no reply", async () => {
 		const world = createClosed();
 		const { anna, agency, sandbox, pass } = world;
+		await learnYes(world);
 		agency.staff.sends({ contact: anna, text: "A colleague's" });
 		await add(world, "notice");
 		await pass({ minutes: 25 });
@@ -230,18 +239,7 @@ describe("a decline of a colleague's text", () => {
 		sandbox.clock.advance({ ms: 1_000 });
 		anna.declines();
 		await pass({ minutes: 30 });
-		expect(await stateOf(world, "answer")).toEqual(declined);
-		expect(await stateOf(world, "notice")).toEqual(declined);
-	});
-
-	test("counts although the conversation is hidden right after the read that saw it", async () => {
-		const world = await createDeclined();
-		const { anna, agency, store, pass } = world;
-		for (let minutes = 0; (await store.find("answer"))?.progress.declinedAt === undefined && minutes < 15; minutes++)
-			await pass({ minutes: 1 });
-		agency.conversation(anna).hide();
-		await pass({ minutes: 5 });
-		expect(await stateOf(world, "answer")).toEqual(declined);
+		expect(await stateOf(world, "answer")).toEqual(["sent", null]);
 		expect(await stateOf(world, "notice")).toEqual(declined);
 	});
 });
@@ -332,6 +330,7 @@ describe("no decline is", () => {
 	test("a tap of consent after words that a colleague has answered", async () => {
 		const world = createClosed();
 		const { anna, agency, pass, sandbox } = world;
+		await learnYes(world);
 		await add(world, "first");
 		await add(world, "second");
 		await pass({ minutes: 20 });

@@ -439,6 +439,28 @@ export const situations: Situation[] = [
 		next: ({ anna }) => anna.writes("Is the garden big?"),
 	},
 	{
+		title: "it is marketing, and the contact has tapped what may be a No to a colleague's text",
+		arrange: async (world) => {
+			await colleague(world);
+			world.anna.declines();
+			await minutes(world, 5);
+			await text(world, { purpose: "marketing" });
+		},
+		next: ({ anna }) => anna.writes("Is the garden big?"),
+		kind: "perhaps_declined",
+		says: /tapped a button that may be a No/,
+		isNotTried: true,
+	},
+	{
+		title: "the contact has just tapped what may be a No to a colleague's text",
+		arrange: async (world) => {
+			await colleague(world);
+			world.anna.declines();
+			await text(world);
+		},
+		kind: "colleague_declined",
+	},
+	{
 		title: "a flow is in progress, and ends after three minutes",
 		arrange: async (world) => {
 			const flow = world.agency.startFlow(world.anna);

@@ -204,7 +204,8 @@ async function live(seed: number, kind: Kind): Promise<string[]> {
 			hasSeenDecline = false;
 			declinedAt = now();
 			declinedFrom = texts.get(held.body)?.at ?? 0;
-			forbid("a decline", ({ at }) => at <= now());
+			// A reply is ended by a No to itself alone.
+			forbid("a decline", ({ at, body, purpose }) => at <= now() && (purpose !== "reply" || body === held.body));
 		},
 		colleague() {
 			hideDecline();

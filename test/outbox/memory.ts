@@ -22,7 +22,16 @@ import {
 const unfinished = ["sending", "held", "waiting"];
 const purposes = ["reply", "notice", "marketing"];
 
-const factNames = ["optedOut", "optedIn", "wrongNumber", "refused", "declined", "declineNoticed", "ignored"] as const;
+const factNames = [
+	"optedOut",
+	"optedIn",
+	"wrongNumber",
+	"refused",
+	"perhapsDeclined",
+	"declined",
+	"declineNoticed",
+	"ignored",
+] as const;
 
 /** Of each fact the latest time by each clock. */
 function latest(all: readonly ContactFacts[]): ContactFacts {
@@ -101,6 +110,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		resumed: Map<string, { at: number; by: string | null }>;
 		restored: StoredDeclarations["restored"];
 	} = { resumed: new Map(), restored: null };
+	const consents = new Map<string, { consent: string; revision: number }>();
 	const servedAt = new Map<string, number>();
 	const pauses = new Map<string, StoredPause>();
 	const suspensions = new Map<string, StoredSuspension>();
@@ -387,6 +397,12 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			due.sort((a, b) => b.band - a.band || a.dueAt - b.dueAt);
 			return due.slice(0, limit).map(({ to }) => to);
 		},
+		consent: async (agencyId) => consents.get(agencyId) ?? { consent: null, revision: 0 },
+		async keepConsent(agencyId, consent, revision) {
+			if ((consents.get(agencyId)?.revision ?? 0) !== revision) return false;
+			consents.set(agencyId, { consent, revision: revision + 1 });
+			return true;
+		},
 		outboxId: async () => "memory",
 		facts: async (recipient) => factsOf(recipient),
 		async note(recipient, given, source, by = undefined) {
@@ -527,7 +543,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			const count = (state: string) => Math.min(most, copies((row) => row.state === state).length);
 			const unsettled = ["consent_unavailable", "language_required", "language_unavailable"];
 			const wasTried = ({ reason, progress }: OutboxText): boolean =>
-				!["quiet_hours", "wrong_number", "refusal"].includes(String(reason)) &&
+				!["quiet_hours", "wrong_number", "refusal", "perhaps_declined"].includes(String(reason)) &&
 				(progress.attempts + progress.failures > 0 || unsettled.includes(String(reason)));
 			const isRepeat = ({ progress }: OutboxText): boolean => progress.attempts > 1;
 			const isBehindHeld = (row: OutboxText): boolean =>
@@ -580,7 +596,10 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 				.filter((row) => (state ?? row.state) === row.state)
 				.sort((a, b) => b.seq - a.seq)
 				.slice(0, limit),
-		claimed: async (recipient) => copies(isIn(recipient)).flatMap(({ messageId }) => messageId ?? []),
+		claimed: async (recipient) =>
+			copies(isIn(recipient)).flatMap(({ messageId, queueId }) =>
+				messageId === null ? [] : [{ messageId, wasHeld: queueId !== null }],
+			),
 		byMessage: async (messageId) => copies((row) => row.messageId === messageId)[0],
 		async unacknowledged(limit, { held = false } = {}) {
 			isSettledUsed = true;

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { memoryStore } from "./memory.ts";
 import type { OutboxText } from "./port.ts";
 import { newText } from "./store-suite.ts";
-import { add, createWorld, stateOf, type World } from "./world.ts";
+import { add, createWorld, learnYes, stateOf, type World } from "./world.ts";
 
 const defaults = { onReply: undefined, defaultMaxAgeMs: undefined } as const;
 const purposes = ["reply", "notice", "marketing"] as const;
@@ -618,28 +618,31 @@ describe("after an earlier text that the service held", () => {
 	const reasons = async (world: World) => Promise.all(purposes.map(async (each) => (await stateOf(world, each))[1]));
 
 	const asking = ["reply", "notice"] as const;
-	test.each(asking)("that was declined, a %s, everything that was enqueued before is cancelled", async (purpose) => {
-		const world = await createBehind(purpose);
-		world.anna.declines();
-		await world.pass({ minutes: 30 });
-		expect(await stateOf(world, "earlier")).toEqual(["dropped", "declined"]);
-		const states = await Promise.all(purposes.map(async (each) => (await stateOf(world, each))[0]));
-		expect(states).toEqual(["cancelled", "cancelled", "cancelled"]);
-		expect(world.texts()).toEqual([]);
-		// Later ones are sent, but for marketing, until the contact writes.
-		for (const each of purposes) await add(world, `later ${each}`, { purpose: each });
-		await world.pass({ minutes: 5 });
-		expect(world.texts()).toEqual(["later reply", "later notice"]);
-		expect(await stateOf(world, "later marketing")).toEqual(["cancelled", "earlier_text_declined"]);
-		world.anna.writes({ media: [{ url: "https://files.invalid/1.jpg" }] });
-		await add(world, "after a photo", { purpose: "marketing" });
-		await world.pass({ minutes: 5 });
-		expect(await stateOf(world, "after a photo")).toEqual(["cancelled", "earlier_text_declined"]);
-		world.anna.writes("Tell me more");
-		await add(world, "asked for", { purpose: "marketing" });
-		await world.pass({ minutes: 5 });
-		expect(world.texts().at(-1)).toBe("asked for");
-	});
+	test.each(asking)(
+		"that was declined, a %s, everything that was enqueued before is cancelled, but for a reply",
+		async (purpose) => {
+			const world = await createBehind(purpose);
+			world.anna.declines();
+			await world.pass({ minutes: 30 });
+			expect(await stateOf(world, "earlier")).toEqual(["dropped", "declined"]);
+			const states = await Promise.all(purposes.map(async (each) => (await stateOf(world, each))[0]));
+			expect(states).toEqual(purposes.map((each) => (each === "reply" ? "sent" : "cancelled")));
+			expect(world.texts()).toEqual(["reply"]);
+			// Later ones are sent, but for marketing, until the contact writes.
+			for (const each of purposes) await add(world, `later ${each}`, { purpose: each });
+			await world.pass({ minutes: 5 });
+			expect(world.texts()).toEqual(["reply", "later reply", "later notice"]);
+			expect(await stateOf(world, "later marketing")).toEqual(["cancelled", "earlier_text_declined"]);
+			world.anna.writes({ media: [{ url: "https://files.invalid/1.jpg" }] });
+			await add(world, "after a photo", { purpose: "marketing" });
+			await world.pass({ minutes: 5 });
+			expect(await stateOf(world, "after a photo")).toEqual(["cancelled", "earlier_text_declined"]);
+			world.anna.writes("Tell me more");
+			await add(world, "asked for", { purpose: "marketing" });
+			await world.pass({ minutes: 5 });
+			expect(world.texts().at(-1)).toBe("asked for");
+		},
+	);
 
 	test("a tap counts from its own time: what was enqueued after it is sent, although nobody had noticed it", async () => {
 		const world = await createBehind("notice");
@@ -650,27 +653,29 @@ describe("after an earlier text that the service held", () => {
 		await add(world, "It is.", { purpose: "reply" });
 		await add(world, "Your visit", { purpose: "notice" });
 		await world.pass({ minutes: 30 });
-		expect(await reasons(world)).toEqual(purposes.map(() => "earlier_text_declined"));
-		expect(world.texts()).toEqual(["It is.", "Your visit"]);
+		expect(await reasons(world)).toEqual(purposes.map((each) => (each === "reply" ? null : "earlier_text_declined")));
+		expect(world.texts()).toEqual(["It is.", "reply", "Your visit"]);
 	});
 
 	test.each(["a reply", "a notice"])(
-		"a colleague's, and declined, %s that waited behind it is cancelled",
+		"a colleague's, and declined, %s that waited behind it ends only if it is a notice",
 		async (what) => {
 			const world = createWorld(defaults);
 			const { agency, anna, client, sandbox } = world;
 			sandbox.clock.advance({ hours: 25 });
+			await learnYes(world);
 			await client.agency(agency.id).messages.send({ to: anna.phoneNumber, body: "From a colleague." });
 			await add(world, "waits", { purpose: what === "a reply" ? "reply" : "notice" });
 			await add(world, "later", { notBefore: new Date(sandbox.clock.now().getTime() + 7_200_000) });
 			await world.pass({ minutes: 1 });
 			anna.declines();
 			await world.pass({ hours: 1 });
-			expect(await stateOf(world, "waits")).toEqual(["cancelled", "earlier_text_declined"]);
+			const isReply = what === "a reply";
+			expect(await stateOf(world, "waits")).toEqual(isReply ? ["sent", null] : ["cancelled", "earlier_text_declined"]);
 			expect(await stateOf(world, "later")).toEqual(["cancelled", "earlier_text_declined"]);
 			await add(world, "enqueued afterwards");
 			await world.pass({ minutes: 1 });
-			expect(world.texts()).toEqual(["enqueued afterwards"]);
+			expect(world.texts()).toEqual([...(isReply ? ["waits"] : []), "enqueued afterwards"]);
 		},
 	);
 
@@ -722,8 +727,8 @@ describe("after an earlier text that the service held", () => {
 			else world.sandbox.clock.advance({ hours: 60 });
 			await world.pass({ hours: 1 });
 			expect(await stateOf(world, "earlier")).toEqual(["unknown", "ambiguous"]);
-			const expected = how === "declines" ? "cancelled" : "held";
-			expect((await stateOf(world, "reply"))[0]).toBe(expected);
+			const states = [(await stateOf(world, "reply"))[0], (await stateOf(world, "notice"))[0]];
+			expect(states).toEqual(how === "declines" ? ["sent", "cancelled"] : ["held", "waiting"]);
 		}
 	});
 

@@ -185,6 +185,22 @@ describe("a text that is being sent", () => {
 		expect([requests(offer, "note"), requests(notice, "note")]).toEqual([1, 2]);
 	});
 
+	test("perhaps_declined: marketing is not sent again once the contact has tapped what may be a No", async () => {
+		const world = createWorld(defaults);
+		world.sandbox.clock.advance({ hours: 25 });
+		world.agency.staff.sends({ contact: world.anna, text: "From a colleague" });
+		world.sandbox.clock.advance({ hours: 49 });
+		world.anna.writes("Hello?");
+		world.sandbox.clock.advance({ hours: 1, minutes: 1 });
+		lose(world, "before");
+		await add(world, "note", { purpose: "marketing" });
+		await world.outbox.runOnce();
+		expect([await world.state("note"), requests(world, "note")]).toEqual(["sending", 1]);
+		world.anna.declines();
+		await world.pass({ hours: 2 });
+		expect([await stateOf(world, "note"), requests(world, "note")]).toEqual([["waiting", "perhaps_declined"], 1]);
+	});
+
 	test.each(["notice", "marketing"] as const)(
 		"quiet_hours: %s is not sent again if they have begun, and is in the morning",
 		async (purpose) => {

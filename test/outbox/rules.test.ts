@@ -2,7 +2,7 @@
 // its rule. Without that rule its test fails, so that a rule that nobody watches is found by taking it away.
 import type { EnqueuedText } from "messaging-conversations/outbox";
 import { describe, expect, test } from "vitest";
-import { add, createWorld, stateOf, type World } from "./world.ts";
+import { add, createWorld, learnYes, stateOf, type World } from "./world.ts";
 
 const defaults = { onReply: undefined, defaultMaxAgeMs: undefined } as const;
 const night = { ...defaults, quietHours: { from: "20:00", to: "08:00", timeZone: "UTC" } } as const;
@@ -543,8 +543,19 @@ describe("a text waits for what has to be asked", () => {
 		expect([world.texts(), await kindOf(world, "offer")]).toEqual([["notice"], "refusal"]);
 	});
 
+	test("perhaps_declined: marketing waits once the contact has tapped what may be a No, and a notice does not", async () => {
+		const world = createClosed();
+		world.agency.staff.sends({ contact: world.anna, text: "From a colleague" });
+		world.anna.declines();
+		await add(world, "offer", { purpose: "marketing" });
+		await add(world, "notice");
+		await world.pass({ hours: 1 });
+		expect([world.texts(), await kindOf(world, "offer")]).toEqual([["notice"], "perhaps_declined"]);
+	});
+
 	test("colleague_declined: a text that waited behind a colleague's ends if that one is declined", async () => {
 		const world = createClosed();
+		await learnYes(world);
 		world.agency.staff.sends({ contact: world.anna, text: "From a colleague" });
 		await add(world, "notice");
 		await world.pass({ minutes: 1 });
@@ -958,6 +969,17 @@ describe("a text that waits keeps no text of another purpose back that may go", 
 				sandbox.clock.advance({ minutes: 10 });
 				await outbox.optIn({ agencyId: agency.id, to: anna.phoneNumber });
 			},
+		},
+		"perhaps_declined: marketing": {
+			arrange: async (world) => {
+				world.sandbox.clock.advance({ hours: 25 });
+				world.agency.staff.sends({ contact: world.anna, text: "From a colleague" });
+				world.anna.declines();
+				world.sandbox.clock.advance({ minutes: 5 });
+				await add(world, "waits", { purpose: "marketing" });
+			},
+			other: { purpose: "notice" },
+			mend: ({ anna }) => anna.writes("Is the garden big?"),
 		},
 		"refusal: marketing": {
 			arrange: async (world) => {

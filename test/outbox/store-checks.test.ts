@@ -176,6 +176,8 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 	["asleep finds nothing", /asleep: expected/, () => ({ asleep: async () => [] })],
 	["awaken does nothing", /times after awaken/, () => ({ awaken: async () => {} })],
 	["agencies finds nothing", /agencies: expected/, () => ({ agencies: async () => [] })],
+	["consent finds nothing", /consent: expected/, () => ({ consent: async () => ({ consent: null, revision: 0 }) })],
+	["keepConsent believes everybody", /one who knew less/, () => ({ keepConsent: async () => true })],
 	["resume does nothing", /paused after resume/, () => ({ resume: async () => {} })],
 	[
 		"claimed ignores the agency",
@@ -484,13 +486,14 @@ describe("with a function for transactions", () => {
 });
 
 test("a failed check has both values for the test runner's diff", async () => {
-	const [, ...checks] = storeChecks(() => ({ ...memoryStore(), claimed: async () => ["SM9"] }));
+	const found = [{ messageId: "SM9", wasHeld: true }];
+	const [, ...checks] = storeChecks(() => ({ ...memoryStore(), claimed: async () => found }));
 	const errors: unknown[] = [];
 	for (const { run } of checks) await run().catch((error: unknown) => errors.push(error));
 	expect(errors[0]).toMatchObject({
-		message: 'claimed: expected ["SM1"], got ["SM9"]',
-		actual: ["SM9"],
-		expected: ["SM1"],
+		message: 'claimed, at [0].messageId: expected "SM1", got "SM9"',
+		actual: found,
+		expected: [{ messageId: "SM1", wasHeld: true }],
 	});
 });
 

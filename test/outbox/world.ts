@@ -12,19 +12,25 @@ import { memoryStore } from "./memory.ts";
 interface WorldOptions extends Partial<OutboxOptions>, Pick<SandboxOptions, "policy"> {
 	/** Happens right before the service gets a send. */
 	onSend?: (sandbox: Sandbox) => void;
+	/** Changes what the service answers. */
+	rewrite?: (body: string, url: URL) => string;
 }
 
 /** An outbox on a sandbox, whose clock it goes by, and Anna, who has just written. */
-export function createWorld({ policy, onSend, ...options }: WorldOptions = {}) {
+export function createWorld({ policy, onSend, rewrite, ...options }: WorldOptions = {}) {
 	const sandbox = createSandbox(policy ? { policy } : {});
 	const agency = sandbox.agency();
 	const anna = agency.contact("+447700900101", { name: "Anna" });
 	anna.writes("Is the flat still free?");
-	const fetch: typeof globalThis.fetch = (input, init) => {
-		if (new URL(String(input)).pathname.endsWith("/messages") && init?.method === "POST") onSend?.(sandbox);
-		return sandbox.fetch(input, init);
+	const fetch: typeof globalThis.fetch = async (input, init) => {
+		const url = new URL(String(input));
+		if (url.pathname.endsWith("/messages") && init?.method === "POST") onSend?.(sandbox);
+		const response = await sandbox.fetch(input, init);
+		if (!rewrite) return response;
+		const { status, headers } = response;
+		return new Response(rewrite(await response.text(), url), { status, headers });
 	};
-	const connection = { ...sandbox.connection, ...(onSend && { fetch }) };
+	const connection = { ...sandbox.connection, ...((onSend || rewrite) && { fetch }) };
 	const client = createClient({ ...connection, retry: { attempts: 2, baseDelayMs: 1 } });
 	const settled: OutboxStatus[] = [];
 	const pauses: Pause[] = [];
@@ -111,6 +117,15 @@ export async function createHeldMarketing(id: string, options: WorldOptions = {}
 	await add(world, id, { purpose: "marketing" });
 	await world.outbox.runOnce();
 	return world;
+}
+
+/** Another contact of the agency consents to a text, by which the outbox learns what the agency's Yes is. */
+export async function learnYes({ outbox, agency, pass }: Pick<World, "outbox" | "agency" | "pass">): Promise<void> {
+	const bert = agency.contact("+447700900102");
+	await outbox.enqueue({ id: "to Bert", agencyId: agency.id, to: bert.phoneNumber, body: "to Bert" });
+	await pass({ minutes: 2 });
+	bert.accepts();
+	await pass({ minutes: 5 });
 }
 
 /** The state of a text, and why. */

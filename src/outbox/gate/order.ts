@@ -2,7 +2,6 @@
  * Which text of a contact comes first. They go out in order, one at a time.
  */
 import { isSurelyOpen } from "../baseline.ts";
-import { latestByOwn, unmeasured } from "../clocks.ts";
 import { isRestored, lastTapAt } from "../decide.ts";
 import type { Match } from "../match.ts";
 import { byUrgency, type OnHeld, policies } from "../policy/purpose.ts";
@@ -37,12 +36,11 @@ function goesBeforeFlow({ text, now }: Situation, other: OutboxText): boolean {
 	);
 }
 
-/** Whether a reply goes before a text that was put off. One that came after a decline does not wait until that is certain. */
+/** Whether a reply goes before a text that was put off. */
 function goesBefore(s: Situation, other: OutboxText): boolean {
 	if (goesBeforeFlow(s, other)) return true;
 	if (!isReply(s.text) || s.text.progress.attempts > 0 || (other.nextAt ?? 0) <= s.now) return false;
-	const { declinedAt } = other.progress;
-	return declinedAt === undefined ? !isReply(other) : s.text.createdAt > latestByOwn(declinedAt, unmeasured);
+	return !isReply(other);
 }
 
 /**

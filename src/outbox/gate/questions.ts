@@ -12,7 +12,6 @@ import { isOpen, quietEnd, readingIn, type Situation, wasRead } from "./situatio
 export const purpose = ({ text }: Situation): Policy => policies[text.purpose];
 export const isWaiting = ({ text }: Situation): boolean => text.state === "waiting";
 export const wasTried = ({ text }: Situation): boolean => text.progress.attempts > 0;
-export const holdsAny = (s: Situation): boolean => (readingIn(s)?.conversation.queuedMessages.length ?? 0) > 0;
 export const optOutIn = (s: Situation): OptOut | null =>
 	optOutOf(s.text, s.contact, wasRead(s) ? isOpen(s) : undefined);
 export const isSkipped = (s: Situation): boolean => whenClosedOf(s.text) === "skip" && !isOpen(s);

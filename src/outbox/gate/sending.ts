@@ -5,7 +5,7 @@
 import { mayRepeatAtOnce } from "../requests.ts";
 import type { Rule } from "./gate.ts";
 import { hidden, keeps, takenOver } from "./requested.ts";
-import { hookFailed, optedOut, reading, send } from "./shared.ts";
+import { hookFailed, optedOut, perhapsDeclined, reading, send } from "./shared.ts";
 import { matchIn } from "./situation.ts";
 import { as, asRead } from "./verdicts.ts";
 
@@ -25,5 +25,7 @@ export const sending: readonly Rule[] = [
 	hookFailed,
 	optedOut,
 	...keeps,
+	// Of what the service holds, only words let it be sent again, which end this.
+	perhapsDeclined,
 	send,
 ];

@@ -2,10 +2,10 @@
  * The rules that hold for texts that wait and for texts that were requested before.
  */
 
-import { hasRefused, isNumberSurelyWrong, isNumberWrong } from "../policy/contact-view.ts";
+import { hasPerhapsDeclined, hasRefused, isNumberSurelyWrong, isNumberWrong } from "../policy/contact-view.ts";
 import { isInDoubt, lastMoment } from "../requests.ts";
 import { saidByHook, shown, suspendedIn } from "../sentences.ts";
-import type { ToldRule } from "./gate.ts";
+import type { ToldRule, Verdict } from "./gate.ts";
 import { isWaiting, languageOf, nextLook, optOutIn, purpose, ringsNoPhone, wasTried } from "./questions.ts";
 import { isOpen, isTooSlow, type Situation, wasRead } from "./situation.ts";
 import {
@@ -75,12 +75,27 @@ export const refusal: ToldRule = {
 	says: () =>
 		"Waits: the contact has refused something, perhaps the flat. Marketing goes on once they have written again.",
 	concerns: (s) => purpose(s).onRefusal === "wait" && wasRead(s) && hasRefused(s.contact),
+	judge: (s) => waitForWords(s, "refusal", nextLook(s)),
+};
+
+export const perhapsDeclined: ToldRule = {
+	name: "perhaps_declined",
+	isOpenEnded: true,
+	when: "It is marketing, and the contact has tapped a button that may be a No, and has not written since",
+	says: () =>
+		"Waits: the contact has tapped a button that may be a No. Marketing goes on once they have written, or tapped Yes.",
+	concerns: (s) => purpose(s).onRefusal === "wait" && wasRead(s),
 	judge: (s) => {
-		const until = nextLook(s);
-		// Marketing that is enqueued once they have written does not wait for it.
-		return notNow(s, wait(until, { reason: "refusal", ...(!wasTried(s) && { readyAt: until }) }));
+		if (hasPerhapsDeclined(s.contact)) return waitForWords(s, "perhaps_declined", nextLook(s));
+		const { unsettledUntil: until = 0 } = s.contact;
+		return until > s.now ? waitForWords(s, "perhaps_declined", Math.min(until, nextLook(s))) : undefined;
 	},
 };
+
+function waitForWords(s: Situation, reason: "refusal" | "perhaps_declined", until: number): Verdict {
+	// Marketing that is enqueued once they have written does not wait for it.
+	return notNow(s, wait(until, { reason, ...(!wasTried(s) && { readyAt: until }) }));
+}
 
 export const quietHours: ToldRule = {
 	name: "quiet_hours",

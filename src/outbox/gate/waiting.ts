@@ -8,7 +8,6 @@ import {
 	afterRequest,
 	afterRestore,
 	asCancelled,
-	ifDeclinedBehind,
 	isHeldByOther,
 	isRestored,
 	longestWaitMs,
@@ -22,7 +21,6 @@ import { isSuperseded } from "../supersede.ts";
 import type { ToldRule } from "./gate.ts";
 import { heldAhead, inFront, isWoken, mayPass, mayTakePlace, onOtherHeldOf } from "./order.ts";
 import {
-	holdsAny,
 	isQuietReply,
 	isSkipped,
 	isWaiting,
@@ -40,6 +38,7 @@ import {
 	languageRequired,
 	languageUnavailable,
 	optedOut,
+	perhapsDeclined,
 	quietHours,
 	quietWhileClosed,
 	reading,
@@ -214,6 +213,7 @@ const asks: readonly ToldRule[] = [
 	},
 	wrongNumber,
 	refusal,
+	perhapsDeclined,
 	quietHours,
 	{
 		name: "unchanged",
@@ -229,14 +229,10 @@ const asks: readonly ToldRule[] = [
 	reading,
 	{
 		name: "colleague_declined",
-		when: "It waited for a colleague's text, and the contact has declined that one",
-		says: () =>
-			"Waits to be certain: the contact seems to have declined a text of somebody else, which would end this one too.",
-		concerns: (s) => !s.passing && !holdsAny(s),
-		judge: (s) => {
-			const change = ifDeclinedBehind(s.text, matchIn(s), s.options, s.now);
-			return change && as(s, change);
-		},
+		when: "The contact has tapped a button that may be a No to somebody's text, and the service may still act on it: it is read again then",
+		says: () => "Waits to be certain: the contact has tapped a button, which may be a No to a text of somebody else.",
+		concerns: (s) => !s.passing && purpose(s).isEndedByDecline && s.contact.unsettledUntil !== undefined,
+		judge: ({ now, contact: { unsettledUntil: until = now } }) => (until > now ? wait(until) : undefined),
 	},
 	{
 		name: "colleague_held",

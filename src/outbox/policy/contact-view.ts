@@ -30,6 +30,14 @@ export interface ContactView {
 	wordsAt: readonly number[];
 	/** `messageSid` of the message that asked for no more texts, once it was read. */
 	optOutSid: string | null;
+	/** The times of taps that are no No: a later one on the same template is a Yes. By the service's clock. */
+	takenBack: readonly number[];
+	/** The taps that somebody has answered at once, as the service does after a Yes. What was not certain is none then. */
+	answered: readonly number[];
+	/** Until when it is not certain whether a tap is a No, because the service may still act on it, by the outbox's clock. */
+	unsettledUntil?: number | undefined;
+	/** Whether a No was heard in this step of the queue. It ends texts whose turn has not come too. */
+	isNewlyDeclined?: boolean | undefined;
 }
 
 /** The reason why an earlier text ends a waiting one. */
@@ -47,7 +55,17 @@ export interface OptOut {
 
 /** What is known of a contact of whom nothing was read. */
 export function storedView(facts: ContactFacts): ContactView {
-	return { facts, isUpToDate: false, offset: unmeasured, wroteAt: 0, answeredAt: 0, wordsAt: [], optOutSid: null };
+	return {
+		facts,
+		isUpToDate: false,
+		offset: unmeasured,
+		wroteAt: 0,
+		answeredAt: 0,
+		wordsAt: [],
+		optOutSid: null,
+		takenBack: [],
+		answered: [],
+	};
 }
 
 /** Whether what the contact said means no texts. Where the clocks leave it open, it does. */
@@ -66,16 +84,37 @@ export function isNumberSurelyWrong({ facts: { wrongNumber, optedIn } }: Contact
 }
 
 /** Whether the contact has refused something, and has not written since. */
-export function hasRefused({ facts: { refused, optedIn = {} }, offset, wroteAt }: ContactView): boolean {
-	const isOver = (since: FactTime): boolean => refused !== undefined && isSurelyAfter(since, refused, offset);
-	return refused !== undefined && !isOver({ service: wroteAt }) && !isOver(optedIn);
+export function hasRefused({ facts: { refused, perhapsDeclined, optedIn }, ...contact }: ContactView): boolean {
+	// Marketing was declined, and a later Yes takes that back.
+	const isTap = refused?.service !== undefined && refused.service === perhapsDeclined?.service;
+	return lasts(isTap ? untaken(refused, contact) : refused, optedIn, contact);
+}
+
+/** Whether the contact has tapped what may be a No, and has not written since. */
+export function hasPerhapsDeclined({ facts: { perhapsDeclined, optedIn }, ...contact }: ContactView): boolean {
+	const isAnswered = contact.answered.includes(perhapsDeclined?.service ?? 0);
+	return !isAnswered && lasts(untaken(perhapsDeclined, contact), optedIn, contact);
+}
+
+type Heard = Omit<ContactView, "facts">;
+
+/** Whether the contact has not written since, and nobody has said that they want texts. */
+function lasts(said: FactTime | undefined, optedIn: FactTime = {}, { offset, wroteAt }: Heard): boolean {
+	return said !== undefined && ![{ service: wroteAt }, optedIn].some((since) => isSurelyAfter(since, said, offset));
+}
+
+/** A No, unless a later Yes on the same template takes it back. */
+function untaken(no: FactTime | undefined, { takenBack }: Heard): FactTime | undefined {
+	if (no?.service === undefined || !takenBack.includes(no.service)) return no;
+	return no.own === undefined ? undefined : { own: no.own };
 }
 
 /** Why an earlier text that was declined, or got no answer, ends a waiting one. Null if none does. */
 export function endedBy(text: OutboxText, contact: ContactView): EndedBy | null {
 	const { offset, wroteAt, answeredAt } = contact;
-	const { declined = {}, declineNoticed, ignored = {} } = contact.facts;
-	const { afterDecline, isEndedByIgnored } = policies[text.purpose];
+	const { declineNoticed, ignored = {} } = contact.facts;
+	const { isEndedByDecline, afterDecline, isEndedByIgnored } = policies[text.purpose];
+	const declined = (isEndedByDecline && untaken(contact.facts.declined, contact)) || {};
 	// By the time of the tap, and not by when it was noticed.
 	const latest = latestByOwn(declined, offset);
 	const noticedAt = declineNoticed?.own ?? latest;

@@ -3,8 +3,9 @@
  */
 import type { Message } from "messaging-conversations";
 import { laterOf, type Offset, unmeasured } from "../clocks.ts";
+import type { Taps } from "../consent.ts";
 import { hookError } from "../hook-error.ts";
-import { declineIn, isTap, isWords, type Reading, timeOf } from "../match.ts";
+import { isTap, isWords, type Reading, timeOf } from "../match.ts";
 import type { OutboxStore } from "../store.ts";
 import type { ContactFacts, FactSource, FactTime, Recipient } from "../text.ts";
 import { type ContactView, isOptedOut, storedView } from "./contact-view.ts";
@@ -63,10 +64,15 @@ export function createOptOutReader(optOut: ((message: Message) => boolean) | fal
 	};
 }
 
+/** What the taps of a contact say, and when that is certain, by the clock of the outbox. */
+export interface SettledTaps extends Taps {
+	settledAt: number;
+}
+
 /** A contact, while their texts are worked on. */
 export interface Contact {
 	/** Takes in what a reading shows. Null if the conversation is unknown or hidden: then all that counts is what was stored. */
-	learn: (reading: (Pick<Reading, "messages"> & Offset) | null) => Promise<void>;
+	learn: (reading: (Pick<Reading, "messages"> & Offset) | null, taps?: SettledTaps) => Promise<void>;
 	/** Stores what some of the contact's messages ask for. */
 	hear: (messages: readonly Message[]) => Promise<void>;
 	/** The time of the newest message that is known, by the service's clock; 0 if none is. */
@@ -130,12 +136,12 @@ export function createContact(
 			optedIn: later("optedIn"),
 			wrongNumber: later("wrongNumber"),
 			refused: later("refused"),
+			perhapsDeclined: later("perhapsDeclined"),
 			declined: later("declined"),
 			declineNoticed: later("declineNoticed"),
 			ignored: later("ignored"),
 		});
 	}
-	const noteDecline = (declined: FactTime): Promise<void> => note({ declined, declineNoticed: { own: now() } });
 	async function hear(messages: readonly Message[]): Promise<void> {
 		for (const message of messages) {
 			const sentAt = timeOf(message.createdAt);
@@ -169,19 +175,18 @@ export function createContact(
 		};
 		if (Object.keys(found).length > 0) await note(found);
 	}
-	/** A text got no answer in time, and the contact taps a button later. Nothing went out meanwhile that the tap could belong to. */
-	async function hearLateDecline(messages: readonly Message[]): Promise<void> {
-		const sent = messages.findIndex(({ direction }) => direction === "outbound");
-		const since = sent < 0 ? messages : messages.slice(0, sent);
-		const tap = declineIn(since);
-		if (!tap) return;
-		const { declined, ignored } = await facts();
-		const silentUntil = ignored?.service ?? 0;
-		const sentAt = timeOf(messages[sent]?.createdAt);
-		const tappedAt = timeOf(tap.createdAt);
-		if (silentUntil === 0 || sentAt > silentUntil) return;
-		if (tappedAt > Math.max(silentUntil, declined?.service ?? 0)) await noteDecline({ service: tappedAt });
-		if (tappedAt === 0 && !declined?.own) await noteDecline({ own: now() });
+	/** What the newest taps say, each of which is judged once. */
+	async function hearTaps({ no, takenBack, answered, settledAt }: SettledTaps): Promise<void> {
+		heard = { ...heard, takenBack, answered, unsettledUntil: undefined };
+		const { declined, perhapsDeclined } = await facts();
+		if (!no || no.at <= Math.max(declined?.service ?? 0, perhapsDeclined?.service ?? 0)) return;
+		const said = { service: no.at };
+		if (settledAt > now()) {
+			heard.unsettledUntil = settledAt;
+			return;
+		}
+		await note(no.isCertain ? { declined: said, declineNoticed: { own: now() } } : { perhapsDeclined: said });
+		heard.isNewlyDeclined = no.isCertain;
 	}
 	return {
 		async knownAt() {
@@ -189,13 +194,13 @@ export function createContact(
 			// One of two at the same time has one more.
 			return Math.max(0, ...times.map((time) => time - 1));
 		},
-		async learn(reading) {
+		async learn(reading, taps) {
 			const messages = reading?.messages ?? [];
 			const { aheadMs, isMeasured } = reading ?? unmeasured;
 			heard = { ...heard, isUpToDate: true, offset: { aheadMs, isMeasured }, wordsAt: [] };
 			// Somebody may have called `optOut` meanwhile.
 			known = undefined;
-			await hearLateDecline(messages);
+			if (taps) await hearTaps(taps);
 			await hear(messages);
 			const words = messages.filter((message) => hasWords(message) && asks(message) !== "out");
 			heard.wordsAt = words.map(({ createdAt }) => timeOf(createdAt));

@@ -23,8 +23,10 @@ export interface Policy {
 	afterOptOut: "never" | "if_they_wrote";
 	/** What it does while the contact says that the number is wrong. */
 	onWrongNumber: "send" | "wait";
-	/** What it does after a refusal that may mean the texts or the flat, until the contact writes again. */
+	/** What it does after a refusal that may mean the texts or the flat, and after what may be a No, until the contact writes again. */
 	onRefusal: "send" | "wait";
+	/** Whether a No to another text ends it, if that came after it was enqueued. A reply is ended by a No to itself alone. */
+	isEndedByDecline: boolean;
 	/** Whether a contact who declined an earlier text, and has not written since, gets it. What they declined came before. */
 	afterDecline: "send" | "cancel";
 	/** Whether an earlier text without an answer ends it, if it was enqueued before that one ended and the contact has not written since. */
@@ -48,6 +50,7 @@ export const policies: Record<Purpose, Policy> = {
 		afterOptOut: "if_they_wrote",
 		onWrongNumber: "send",
 		onRefusal: "send",
+		isEndedByDecline: false,
 		afterDecline: "send",
 		isEndedByIgnored: false,
 		whenClosed: "ask",
@@ -61,6 +64,7 @@ export const policies: Record<Purpose, Policy> = {
 		afterOptOut: "never",
 		onWrongNumber: "wait",
 		onRefusal: "send",
+		isEndedByDecline: true,
 		afterDecline: "send",
 		isEndedByIgnored: true,
 		whenClosed: "ask",
@@ -74,6 +78,7 @@ export const policies: Record<Purpose, Policy> = {
 		afterOptOut: "never",
 		onWrongNumber: "wait",
 		onRefusal: "wait",
+		isEndedByDecline: true,
 		afterDecline: "cancel",
 		isEndedByIgnored: true,
 		whenClosed: "skip",

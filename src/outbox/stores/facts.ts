@@ -19,6 +19,7 @@ const factNames = {
 	optedIn: "opted_in",
 	wrongNumber: "wrong_number",
 	refused: "refused",
+	perhapsDeclined: "perhaps_declined",
 	declined: "declined",
 	declineNoticed: "decline_noticed",
 	ignored: "ignored",

@@ -142,7 +142,7 @@ function tablesOf({ texts, workers, contacts, queues, agencies, leases, meta }: 
 			"unique key who (recipient, agency_id), key turn (agency_id, band, due_at), key owner (token)",
 		].join(", "),
 		[agencies]:
-			"agency_id varchar(255) not null primary key, served_at bigint not null default 0, paused_until bigint not null default 0, failures bigint not null default 0, reason varchar(64), cause varchar(64), since bigint",
+			"agency_id varchar(255) not null primary key, served_at bigint not null default 0, paused_until bigint not null default 0, failures bigint not null default 0, reason varchar(64), cause varchar(64), since bigint, consent text, consent_revision bigint not null default 0",
 		[workers]:
 			"id varchar(64) not null primary key, version varchar(64) not null, runs_once bigint not null, started_at bigint not null, seen_at bigint not null",
 		[leases]:

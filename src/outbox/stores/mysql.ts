@@ -99,7 +99,7 @@ const statements = (names: Names): Statements => {
 				and part_open is null and state in ('sent', 'delivered') order by seq`,
 		nextOf: `select next_at, state, purpose from ${texts} force index (queue)
 			where recipient = $1 and agency_id = $2 and next_at > $3 order by next_at limit 1`,
-		claimed: `select message_id from ${texts}
+		claimed: `select message_id, queue_id from ${texts}
 			where recipient = $1 and agency_id = $2 and part_sent = 1 order by seq desc limit 100`,
 		unacknowledged: (
 			withHeld,
@@ -245,6 +245,9 @@ const statements = (names: Names): Statements => {
 
 		addAgencies: (count) =>
 			`insert into ${agencies} (agency_id) values ${rowsOfMarks(count, 1)} on duplicate key update agency_id = values(agency_id)`,
+		consent: `select consent, consent_revision from ${agencies} where agency_id = $1`,
+		keepConsent: `update ${agencies} set consent = $1, consent_revision = consent_revision + 1
+			where agency_id = $2 and consent_revision = $3`,
 		agencies: `select agency_id from ${agencies} where agency_id not in ('', '*')`,
 		paused: `select agency_id, paused_until, failures, reason, cause, since from ${agencies} where failures > 0`,
 		// MySQL sets one column after the other, and the first ones depend on the failures.

@@ -9,7 +9,18 @@ import { bandsOf, type Statements, type Turns } from "./statements.ts";
 
 type Queues = Pick<
 	OutboxStore,
-	"claim" | "heal" | "watched" | "renew" | "release" | "rest" | "agencies" | "paused" | "pause" | "probe"
+	| "claim"
+	| "heal"
+	| "watched"
+	| "renew"
+	| "release"
+	| "rest"
+	| "agencies"
+	| "consent"
+	| "keepConsent"
+	| "paused"
+	| "pause"
+	| "probe"
 >;
 
 interface Run {
@@ -204,6 +215,15 @@ export function createQueues(statements: Statements, { query, change, checkWork 
 			return (await change(statements.removeEmpty, values)) > 0;
 		},
 		agencies: async () => (await query(statements.agencies, [])).map(({ agency_id }) => String(agency_id)),
+		async consent(agencyId) {
+			const [row] = await query(statements.consent, [agencyId]);
+			const consent = row?.consent ?? null;
+			return { consent: consent === null ? null : String(consent), revision: Number(row?.consent_revision ?? 0) };
+		},
+		async keepConsent(agencyId, consent, revision) {
+			await addAgencies([agencyId]);
+			return (await change(statements.keepConsent, [consent, agencyId, revision])) > 0;
+		},
 		paused: async () =>
 			(await query(statements.paused, [])).map(
 				({ agency_id, paused_until, failures, reason, cause, since }): StoredPause => ({

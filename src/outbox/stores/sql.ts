@@ -210,7 +210,10 @@ export function createSqlStore(database: Database): OutboxStore {
 			return row && { at: Number(row.next_at), band: bandOf(String(row.state), String(row.purpose)) };
 		},
 		claimed: async (recipient) =>
-			(await query(statements.claimed, whose(recipient))).map((row) => String(row.message_id)),
+			(await query(statements.claimed, whose(recipient))).map(({ message_id, queue_id }) => ({
+				messageId: String(message_id),
+				wasHeld: queue_id !== null,
+			})),
 		byMessage: async (messageId) => (await textsOf(statements.byMessage, [messageId]))[0],
 		unacknowledged: seeing(async (limit, { held = false } = {}) => {
 			if (!(await isSettledUsed())) await change(statements.useSettled, []);

@@ -82,7 +82,7 @@ const statements = ({ texts, contacts, queues, agencies, workers, leases, meta }
 		where recipient = $1 and agency_id = $2 and next_at <= $3 and state in ('sent', 'delivered') order by seq`,
 	nextOf: `select next_at, state, purpose from ${texts}
 		where recipient = $1 and agency_id = $2 and next_at > $3 order by next_at limit 1`,
-	claimed: `select message_id from ${texts}
+	claimed: `select message_id, queue_id from ${texts}
 		where recipient = $1 and agency_id = $2 and message_id is not null order by seq desc limit 100`,
 	unacknowledged: (withHeld) => `select * from ${texts}
 		where unacknowledged is not null and ${isListed(withHeld)} order by since, seq limit $1`,
@@ -220,6 +220,9 @@ const statements = ({ texts, contacts, queues, agencies, workers, leases, meta }
 		returning 1 as one`,
 
 	addAgencies: (count) => `insert into ${agencies} (agency_id) values ${rowsOfMarks(count, 1)} on conflict do nothing`,
+	consent: `select consent, consent_revision from ${agencies} where agency_id = $1`,
+	keepConsent: `update ${agencies} set consent = $1, consent_revision = consent_revision + 1
+		where agency_id = $2 and consent_revision = $3 returning 1 as one`,
 	agencies: `select agency_id from ${agencies} where agency_id not in ('', '*')`,
 	paused: `select agency_id, paused_until, failures, reason, cause, since from ${agencies} where failures > 0`,
 	pause: `update ${agencies} set paused_until = case when failures >= $2 then max(paused_until, $1) else $1 end,

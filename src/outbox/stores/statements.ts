@@ -222,6 +222,10 @@ export interface Statements extends LeaseStatements {
 	/** queue, token, revision, recipient, agency. It is empty. */
 	removeEmpty: string;
 
+	/** agency: what is known of its requests for consent */
+	consent: string;
+	/** what is known, agency, revision */
+	keepConsent: string;
 	/** agencies */
 	addAgencies: (count: number) => string;
 	agencies: string;
@@ -389,7 +393,7 @@ export function isClaimable(what: Turns, isSuspended: string, isDue: (band: Band
 const settingsReasons: readonly OutboxReason[] = ["consent_unavailable", "language_required", "language_unavailable"];
 
 /** A text that could not be sent: it was requested, a try failed, or the agency's settings keep it back. In quiet hours it just waits, and so it does for the contact. */
-const wasTried = `(coalesce(reason, '') not in ('quiet_hours', 'wrong_number', 'refusal') and (attempts > 0 or failures > 0
+const wasTried = `(coalesce(reason, '') not in ('quiet_hours', 'wrong_number', 'refusal', 'perhaps_declined') and (attempts > 0 or failures > 0
 	or reason in ('${settingsReasons.join("', '")}')))`;
 
 /** What keeps texts of an agency back until a person has changed something. */

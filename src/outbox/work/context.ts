@@ -5,6 +5,7 @@ import type { CheckedOptions } from "../options.ts";
 import type { Contact, OptOutReader } from "../policy/contact.ts";
 import type { Lease } from "../store.ts";
 import type { OutboxText } from "../text.ts";
+import type { Consents } from "./consents.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Pauses } from "./pauses.ts";
 import type { QuietClock } from "./quiet.ts";
@@ -18,6 +19,7 @@ export interface QueueContext {
 	gateway: Gateway;
 	settings: SettingsCache;
 	summaries: Summaries;
+	consents: Consents;
 	optOuts: OptOutReader;
 	quiet: QuietClock;
 	/** Called after each change of state that is stored. */

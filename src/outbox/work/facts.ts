@@ -6,6 +6,7 @@ import { freshMs } from "../../shared/freshness.ts";
 import { type Fact, type Known, matchIn, mostReadings, readingIn, type Situation } from "../gate/situation.ts";
 import { hookError } from "../hook-error.ts";
 import { messagesSince, timeOf } from "../match.ts";
+import { mayBeHeld } from "../requests.ts";
 import { type OutboxText, storableId } from "../text.ts";
 import { type Found, findHours, orFailed } from "./ask.ts";
 import type { QueueContext } from "./context.ts";
@@ -40,7 +41,12 @@ export const find: Record<Fact, Find> = {
 		// What was found out by an older reading does not count.
 		const { reading, takenOver, onReply, beforeSend, settings, ...kept } = known;
 		return orFailed<Learned>("reading", kept, async () => {
-			await context.contact.learn(match?.reading ?? null);
+			const own = {
+				isHeld: async () => queue.some(mayBeHeld),
+				direct: async () => match?.direct ?? new Set<string>(),
+			};
+			const taps = match && (await context.consents.tapsIn(text.agencyId, match.reading, own));
+			await context.contact.learn(match?.reading ?? null, taps ?? undefined);
 			const seen = noted(text, match, { now: at, settleMs, texts: queue });
 			return { known: { ...kept, reading: { match, at } }, text: seen, ageMs };
 		});
@@ -92,7 +98,7 @@ async function beforeSendOf({ options }: QueueContext, situation: Situation): Pr
 	if (!beforeSend) return "send";
 	const { text } = situation;
 	const { conversation = null, messages = [] } = readingIn(situation) ?? {};
-	const own = new Set(messages.length > 0 ? await store.claimed(text) : []);
+	const own = new Set(messages.length > 0 ? (await store.claimed(text)).map(({ messageId }) => messageId) : []);
 	const isOwn = ({ messageSid }: Message): boolean => own.has(storableId(messageSid));
 	return askBeforeSend(beforeSend, text, { conversation, messages, isOwn, now: new Date(now()) });
 }

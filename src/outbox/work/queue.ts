@@ -126,7 +126,7 @@ async function nextAfter(context: QueueContext, { due }: Rest): Promise<Next> {
 	const { lease, contact, options } = context;
 	const known = await contact.view();
 	const isOut = known.isUpToDate && isOptedOut(known);
-	let isChanged = isOut && (await endUnsent(context, await allOpen(context)));
+	let isChanged = (isOut || known.isNewlyDeclined === true) && (await endUnsent(context, await allOpen(context)));
 	const isMarked = !isChanged && due?.some(({ reason }) => reason === "wrong_number");
 	if ((known.isUpToDate || isMarked) && (await markWrongNumber(context))) isChanged = true;
 	const suspended = lease.isSuspended ? await nextWhileSuspended(options, lease) : undefined;
@@ -137,7 +137,7 @@ async function nextAfter(context: QueueContext, { due }: Rest): Promise<Next> {
 /** Whether nothing is known of the contact that concerns texts whose turn has not come. */
 async function mayRest({ lease, contact }: QueueContext): Promise<boolean> {
 	const known = await contact.view();
-	return !lease.isSuspended && !isOptedOut(known) && !known.facts.wrongNumber;
+	return !lease.isSuspended && !isOptedOut(known) && !known.isNewlyDeclined && !known.facts.wrongNumber;
 }
 
 /** Lets the status of all texts that wait say that the number is wrong, or no longer. Returns whether any has changed. */

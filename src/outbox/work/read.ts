@@ -16,6 +16,8 @@ import {
 	readConversation,
 	slackMs,
 } from "../match.ts";
+import { mayBeHeld } from "../requests.ts";
+import type { Claimed } from "../store.ts";
 import { errorOf, type OutboxText, type Recipient, type Restored, storableId } from "../text.ts";
 import type { QueueContext } from "./context.ts";
 import { failureOf } from "./failure.ts";
@@ -59,10 +61,17 @@ export async function readFor(
 		await pauses.passed(text, "read");
 		if (!found) return null;
 		// Only texts to the contact may be others of ours.
-		const claimed = new Set(found.messages.some(isText) ? await store.claimed(text) : []);
+		const ours = found.messages.some(isText) ? await store.claimed(text) : [];
+		const claimed = new Set(ours.map(({ messageId }) => messageId));
+		const direct = directOf(ours);
 		const known = new Set((baseline?.known ?? []).map((id) => storableId(id)));
-		const sought = { body: text.body, claimed, known, queuedBefore: baseline?.queued };
-		if (!restored) return findText(found, { ...sought, since });
+		const isYes = await context.consents.yesIn(text.agencyId, found.messages);
+		const sought = { body: text.body, claimed, direct, known, queuedBefore: baseline?.queued, isYes };
+		if (!restored) {
+			const match = findText(found, { ...sought, since });
+			await context.consents.learn(text, found, { text, match });
+			return match;
+		}
 		const [leastMs, mostMs] = aheadRange(found);
 		const backup = { since: since || mayBeSentSince(text, restored) - mostMs, until: restored.to - leastMs };
 		return findText(found, { ...sought, ...backup });
@@ -78,6 +87,10 @@ export async function readFor(
 		return undefined;
 	}
 }
+
+/** Ids of the messages that the service never held. */
+const directOf = (ours: readonly Claimed[]): ReadonlySet<string> =>
+	new Set(ours.flatMap(({ messageId, wasHeld }) => (wasHeld ? [] : [messageId])));
 
 /** From when on a text may have been sent that is not in its row. */
 function mayBeSentSince({ createdAt, notBefore }: OutboxText, { from }: Restored): number {
@@ -127,7 +140,13 @@ export async function follow(
 		});
 		await pauses.passed(recipient, "read");
 		// A hook that fails is reported before the next text is sent, and keeps it back.
-		await context.contact.learn(reading ?? null).catch(hookFailure);
+		if (reading) await context.consents.learn(recipient, reading);
+		const own = {
+			isHeld: async () => (await store.open(recipient, 1, now())).some(mayBeHeld),
+			direct: async () => directOf(await store.claimed(recipient)),
+		};
+		const taps = reading && (await context.consents.tapsIn(recipient.agencyId, reading, own));
+		await context.contact.learn(reading ?? null, taps).catch(hookFailure);
 		for (const text of texts) {
 			const message = reading?.messages.find(({ messageSid }) => storableId(messageSid) === text.messageId);
 			await write(context, text, afterFollow(text, message ? phaseOf(message) : null, options, now()));

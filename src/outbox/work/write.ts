@@ -99,7 +99,10 @@ function factsFrom(text: OutboxText, now: number): ContactFacts | undefined {
 	if (reason === "declined" || reason === "earlier_text_declined" || state === "unknown") {
 		const { declinedAt } = progress;
 		if (declinedAt === undefined) return undefined;
-		return isMarketing ? { refused: declinedAt } : { declined: declinedAt, declineNoticed: { own: now } };
+		// What it says of the tap counts, whatever a later reading makes of that.
+		if (isMarketing) return { refused: declinedAt, perhapsDeclined: declinedAt };
+		if (progress.mayBeDeclined) return { perhapsDeclined: declinedAt };
+		return { declined: declinedAt, declineNoticed: { own: now } };
 	}
 	if (state !== "dropped" || reason !== "no_answer" || progress.consentFailed || isMarketing) return undefined;
 	return { ignored: { own: droppedAt(text, now), service: progress.silentUntil } };

@@ -68,6 +68,8 @@ const methods = Object.keys({
 	paused: true,
 	pause: true,
 	agencies: true,
+	consent: true,
+	keepConsent: true,
 	asleep: true,
 	awaken: true,
 	resume: true,

@@ -35,6 +35,21 @@ export const operationChecks: Check[] = [
 		},
 	},
 	{
+		title: "what is known of an agency's requests for consent is replaced by the worker that knew the latest",
+		async run(given) {
+			const store = await given(textOf("a"));
+			const { agencyId } = recipient;
+			equal("consent of a new store", await store.consent(agencyId), { consent: null, revision: 0 });
+			equal("the first one", await store.keepConsent(agencyId, '{"templates":["Zö’ "]}', 0), true);
+			equal("one who knew less", await store.keepConsent(agencyId, "{}", 0), false);
+			equal("consent", await store.consent(agencyId), { consent: '{"templates":["Zö’ "]}', revision: 1 });
+			equal("the next one", await store.keepConsent(agencyId, "{}", 1), true);
+			equal("consent afterwards", await store.consent(agencyId), { consent: "{}", revision: 2 });
+			const other = otherAgency.agencyId;
+			equal("consent of another agency", await store.consent(other), { consent: null, revision: 0 });
+		},
+	},
+	{
 		title: "awaken makes the texts due that asleep finds, and no others",
 		async run(given) {
 			const until = noon + 60_000;

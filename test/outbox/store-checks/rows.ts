@@ -123,7 +123,7 @@ export const rowChecks: Check[] = [
 			equal('find("a") after save', await store.find("a"), expected);
 			like('byMessage("SM1")', await store.byMessage("SM1"), { id: "a" });
 			equal("byMessage of an unknown message", await store.byMessage("SM2"), undefined);
-			equal("claimed", await store.claimed(recipient), ["SM1"]);
+			equal("claimed", await store.claimed(recipient), [{ messageId: "SM1", wasHeld: true }]);
 			equal("claimed of another agency", await store.claimed(otherAgency), []);
 		},
 	},
