@@ -31,6 +31,7 @@ import {
 	explainedLines,
 	listedLines,
 	optedOutSentences,
+	reportLines,
 	withoutContent,
 	withoutReasons,
 } from "./outbox/show.ts";
@@ -84,6 +85,21 @@ const list = {
 	agency: { ...agency, help: "Texts of this agency alone. Default all." },
 	limit: { type: "string", value: "<number>", default: "50", help: "At most this many, from 1 to 1000. Default 50." },
 	"show-content": content,
+	...common,
+} as const satisfies Options;
+const report = {
+	since: {
+		type: "string",
+		value: "<day>",
+		help: "The first day, such as 2026-03-01, or a time with its zone. Needed.",
+	},
+	until: { type: "string", value: "<day>", help: "The day after the last one, or a time with its zone. Needed." },
+	agency: { ...agency, help: "Texts of this agency alone. Default all." },
+	"time-zone": {
+		type: "string",
+		value: "<zone>",
+		help: "The time zone of the days, such as Europe/Brussels. Default UTC.",
+	},
 	...common,
 } as const satisfies Options;
 const explain = { "show-content": content, ...common } as const satisfies Options;
@@ -257,6 +273,37 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 				if (!values) return 0;
 				const id = needed(values.file, "outbox explain needs the id of a text");
 				return withDesk(values, host, (desk) => showText(desk, id, values["show-content"]));
+			},
+		},
+	],
+	[
+		"report",
+		{
+			summary: "Counts what became of texts, by day, agency and purpose.",
+			options: report,
+			async run(args, host) {
+				const values = readOptions(
+					{
+						command: "outbox report",
+						about,
+						options: report,
+						notes,
+						end: endOf("outbox report --since 2026-03-01 --until 2026-04-01"),
+					},
+					args,
+					host,
+				);
+				if (!values) return 0;
+				const since = needed(values.since, "outbox report needs --since");
+				const until = needed(values.until, "outbox report needs --until");
+				return withDesk(values, host, async ({ operator, say, print, tell, safely }) => {
+					const options = { since, until, agencyId: values.agency, timeZone: values["time-zone"] };
+					const rows = await safely(operator.report(options));
+					print(reportLines(rows));
+					if (rows.length === 0) say("No texts.");
+					tell({ rows });
+					return 0;
+				});
 			},
 		},
 	],

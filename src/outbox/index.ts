@@ -35,6 +35,7 @@ export { isOptIn, isOptOut, isRefusal, isWrongNumber } from "./policy/opt-out/op
 export type { OnHeld, Purpose } from "./policy/purpose.ts";
 export type { QuietHours } from "./policy/quiet-hours.ts";
 export type { ContactOptions, EraseOptions, StopOptions } from "./recipient.ts";
+export type { ReportOptions, ReportRow } from "./report.ts";
 export type { SettledChange } from "./settled.ts";
 export type { OutboxStatus } from "./status.ts";
 export type { DeclaredRestore, Resumption, Suspension } from "./suspension.ts";

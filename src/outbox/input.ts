@@ -38,6 +38,9 @@ function readTime(value: unknown): number | string {
 	return ms;
 }
 
+/** Whether it is a point in time. */
+export const isTime = (value: unknown): boolean => typeof readTime(value) === "number";
+
 /** A point in time. */
 export const time: Schema<Date | string | number> = rule<Date | string | number>(
 	(value) => typeof readTime(value) === "number",

@@ -23,6 +23,7 @@ import type { OwnClock } from "./own-clock.ts";
 import { storedView } from "./policy/contact-view.ts";
 import { minutesFrom, type ZonedHours } from "./policy/quiet-hours.ts";
 import type { Whose } from "./recipient.ts";
+import { type ReportOptions, type ReportRow, reportOf } from "./report.ts";
 import { lastRequestAt } from "./requests.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { OutboxStore } from "./store.ts";
@@ -103,6 +104,7 @@ export interface Operator {
 		records: Iterable<ContactRecord> | AsyncIterable<ContactRecord>,
 		options?: ImportOptions,
 	) => Promise<ImportedContacts>;
+	report: (options: ReportOptions) => Promise<ReportRow[]>;
 }
 
 /** What is due is so by the clock of a worker, and those of two machines may differ. */
@@ -271,5 +273,6 @@ export function createOperator(
 			const context = { store, now, change, agencyOf, rules: options ?? unknownOptions, wake: waking };
 			return importContacts(context, found, agency);
 		},
+		report: (given) => reportOf(store, agencyOf, given),
 	};
 }

@@ -26,6 +26,7 @@ import {
 import { checkedOptions, type OutboxOptions } from "./options.ts";
 import { createOptOutReader } from "./policy/contact.ts";
 import type { EraseOptions, StopOptions } from "./recipient.ts";
+import type { ReportOptions, ReportRow } from "./report.ts";
 import { acknowledge, type SettledChange, settled } from "./settled.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { Lease } from "./store.ts";
@@ -130,6 +131,17 @@ export interface Outbox {
 	 * for (const { by, why, sentAt } of await outbox.list({ to: "+447700900101" })) console.log(by, why, sentAt);
 	 */
 	list: (options?: ListOptions) => Promise<ListedText[]>;
+	/**
+	 * Counts texts by day, agency and purpose: how many were sent, delivered, read, declined or not sent. A text counts on the day on
+	 * which it was enqueued, or on that of its `notBefore` if that is later, with what has become of it by now. It reads the index of
+	 * the days alone. What {@link Outbox.purge} deleted is not counted.
+	 *
+	 * @throws PartnerInvalidInput for a bad option, and for more than 366 days
+	 * @example
+	 * const days = { since: "2026-03-01", until: "2026-04-01", timeZone: "Europe/Brussels" };
+	 * for (const { day, purpose, sent, read } of await outbox.report(days)) console.log(day, purpose, sent, read);
+	 */
+	report: (options: ReportOptions) => Promise<ReportRow[]>;
 	/**
 	 * Returns how the outbox is: workers, unfinished texts, what is due, pauses and suspensions. It reads a few rows, whatever the
 	 * size of the table, so that a monitor may ask often.
@@ -422,6 +434,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		status: operator.status,
 		explain: operator.explain,
 		list: operator.list,
+		report: operator.report,
 		health: operator.health,
 		suspend: operator.suspend,
 		async resume(given = {}) {

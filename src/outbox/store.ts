@@ -1,5 +1,6 @@
 import type { Awaitable } from "./awaitable.ts";
 import type { OutboxReason } from "./names.ts";
+import type { Purpose } from "./policy/purpose.ts";
 import type { Migration } from "./stores/migration.ts";
 import type {
 	ContactFacts,
@@ -244,6 +245,13 @@ export interface OutboxStore extends DatabaseStore {
 	endLease: (lease: NamedLease) => Promise<void>;
 	/** Counts the leases of a topic that are not over. */
 	countLeases: (topic: string) => Promise<number>;
+	/**
+	 * Counts the texts of an agency by purpose, state, reason and day. The days are those between the bounds, which are times in order.
+	 * A text is of the day on which it was enqueued, or on that of its `notBefore` if that is later.
+	 */
+	countDays: (agencyId: string, bounds: readonly number[]) => Promise<StoredCount[]>;
+	/** Finds the first agency with a text after this one, in some order. */
+	nextAgency: (after: string) => Promise<string | undefined>;
 	/** Finds at most `limit` texts, the newest first. No statement reads more than a few hundred rows. */
 	search: (filter: TextFilter, limit: number) => Promise<OutboxText[]>;
 }
@@ -353,6 +361,16 @@ export interface StoredWait {
 	reason: OutboxReason;
 	/** When the next try is, in milliseconds. */
 	until: number;
+}
+
+/** How many texts of an agency have something in common. */
+export interface StoredCount {
+	/** The day, by its number. */
+	day: number;
+	purpose: Purpose;
+	state: OutboxState;
+	reason: OutboxReason | null;
+	count: number;
 }
 
 /** Until when texts of an agency wait because of its quiet hours. */

@@ -17,6 +17,7 @@ const actions = [
 	"health",
 	"list",
 	"explain",
+	"report",
 	"suspend",
 	"resume",
 	"resolve",
@@ -110,7 +111,7 @@ test.for<[args: string, said: string]>([
 	["help outbox lst", "Did you mean list?"],
 	[
 		"outbox nope",
-		"There are health, list, explain, suspend, resume, resolve, restored, opted-out, export, import, help, version.",
+		"There are health, list, explain, report, suspend, resume, resolve, restored, opted-out, export, import, help, version.",
 	],
 	["outbox SUSPEND", "Did you mean suspend?"],
 	["--hepl", "Unknown option --hepl. Did you mean --help?"],

@@ -10,6 +10,7 @@ import {
 	type OutboxText,
 	type Recipient,
 	type StoredContact,
+	type StoredCount,
 	type StoredDeclarations,
 	type StoredFact,
 	type StoredPause,
@@ -600,6 +601,22 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			copies(isIn(recipient)).flatMap(({ messageId, queueId }) =>
 				messageId === null ? [] : [{ messageId, wasHeld: queueId !== null }],
 			),
+		async countDays(agencyId, bounds) {
+			const found = new Map<string, StoredCount>();
+			for (const { agencyId: of, createdAt, notBefore, purpose, state, reason } of rows.values()) {
+				const at = Math.max(createdAt, notBefore ?? 0);
+				const day = bounds.filter((bound) => bound <= at).length - 1;
+				if (of !== agencyId || day < 0 || day >= bounds.length - 1) continue;
+				const name = JSON.stringify([day, purpose, state, reason]);
+				found.set(name, { day, purpose, state, reason, count: (found.get(name)?.count ?? 0) + 1 });
+			}
+			return [...found.values()];
+		},
+		nextAgency: async (after) =>
+			[...rows.values()]
+				.map(({ agencyId }) => agencyId)
+				.filter((id) => id > after)
+				.sort()[0],
 		byMessage: async (messageId) => copies((row) => row.messageId === messageId)[0],
 		async unacknowledged(limit, { held = false } = {}) {
 			isSettledUsed = true;

@@ -323,6 +323,12 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 		/resumed: expected/,
 		() => ({ declared: async () => ({ resumed: [], restored: null }) }),
 	],
+	[
+		"countDays ignores when a text is planned",
+		/countDays: expected/,
+		(of) => ({ countDays: async (id, bounds) => (await of.countDays(id, bounds)).map((row) => ({ ...row, day: 0 })) }),
+	],
+	["nextAgency gives the same agency again", /nextAgency: expected/, () => ({ nextAgency: async () => "agy_1" })],
 	["list ignores the agency", /list of an agency/, (of) => ({ list: (state, limit) => of.list(state, limit) })],
 	[
 		"erase keeps the journal",

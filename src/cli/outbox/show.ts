@@ -5,6 +5,7 @@ import type { Explanation } from "../../outbox/explain.ts";
 import type { OptOutStatus, ToldFact } from "../../outbox/export-contacts.ts";
 import type { OutboxHealth } from "../../outbox/health.ts";
 import type { ListedText } from "../../outbox/operator.ts";
+import type { ReportRow } from "../../outbox/report.ts";
 import { causeIn, shown, suspendedIn } from "../../outbox/sentences.ts";
 import type { OutboxStatus } from "../../outbox/status.ts";
 import type { OutboxStore } from "../../outbox/store.ts";
@@ -239,4 +240,31 @@ export function withoutContent(status: OutboxStatus, isShown: boolean): Partial<
 	if (isShown) return status;
 	const { to: _, by: __, why: ___, meta: ____, ...rest } = status;
 	return rest;
+}
+
+const reportColumns = [
+	"texts",
+	"sent",
+	"delivered",
+	"read",
+	"declined",
+	"notSent",
+	"failed",
+	"held",
+	"waiting",
+	"unknown",
+] as const;
+
+/** A table of what became of texts, with a column for each number. */
+export function reportLines(rows: readonly ReportRow[]): string[] {
+	if (rows.length === 0) return [];
+	const head = ["day", "agency", "purpose", ...reportColumns.map((name) => (name === "notSent" ? "not sent" : name))];
+	const cells = rows.map((row) => [
+		...[row.day, row.agencyId, row.purpose].map(printable),
+		...reportColumns.map((name) => String(row[name])),
+	]);
+	const widths = head.map((_, at) => Math.max(...[head, ...cells].map((line) => line[at]?.length ?? 0)));
+	return [head, ...cells].map((line) =>
+		line.map((cell, at) => (at < 3 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join("  "),
+	);
 }

@@ -77,7 +77,7 @@ function offsetOf(at: number, timeZone: string): number {
 /** By zone, because making one takes a thousand times as long as using it. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function formatOf(timeZone: string): Intl.DateTimeFormat {
+export function formatOf(timeZone: string): Intl.DateTimeFormat {
 	const known = formats.get(timeZone);
 	if (known) return known;
 	const format = new Intl.DateTimeFormat("en-US", {

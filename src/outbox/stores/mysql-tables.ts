@@ -117,7 +117,7 @@ function tablesOf({ texts, workers, contacts, queues, agencies, leases, meta }: 
 			"state varchar(32) not null, reason varchar(64), since bigint not null, sent_at bigint, ended_at bigint, next_at bigint",
 			"attempts bigint not null default 0, failures bigint not null default 0",
 			"restored_from bigint, restored_to bigint, cancel_reason varchar(16), cancelled_by varchar(255), cancelled_at bigint",
-			"ready_at bigint not null default 0, begun_at bigint not null default 0",
+			"ready_at bigint not null default 0, begun_at bigint not null default 0, planned_at bigint not null default 0",
 			"version bigint not null, message_id varchar(255), queue_id varchar(255), unacknowledged bigint",
 			"progress longtext not null, arrived tinyint default 1",
 			part("open", "bigint", `next_at is not null and state in ${open}`, "attempts > 0"),
@@ -127,7 +127,7 @@ function tablesOf({ texts, workers, contacts, queues, agencies, leases, meta }: 
 			"unique key id (id), key message (message_id), key ended (next_at, since), key acknowledged (part_since, seq)",
 			"key turn (recipient, agency_id, part_open desc, purpose desc, priority desc, seq)",
 			"key queue (recipient, agency_id, next_at, seq), key number (recipient, part_number, seq)",
-			"key sent (agency_id, recipient, part_sent, seq), key arrived (arrived, seq), key health (state, next_at)",
+			"key report (agency_id, planned_at), key sent (agency_id, recipient, part_sent, seq), key arrived (arrived, seq), key health (state, next_at)",
 		].join(", "),
 		[contacts]: [
 			"agency_id varchar(255) not null, hash varchar(64) not null, key_id varchar(64) not null",

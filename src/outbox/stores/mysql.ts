@@ -21,6 +21,7 @@ import {
 	type Change,
 	cancelled,
 	changing,
+	countedByDay,
 	countsOf,
 	endingFarPauses,
 	everyText,
@@ -291,6 +292,8 @@ const statements = (names: Names): Statements => {
 				: part("primary", "");
 		},
 		bySeq: (seqs) => `select *, ${sign} from ${texts} where seq in (${seqs})`,
+		countDays: (bounds) => countedByDay(`${texts} force index (report)`, bounds, `and state <> '${unconfirmed}'`),
+		nextAgency: `select agency_id from ${texts} force index (report) where agency_id > $1 order by agency_id limit 1`,
 		...leaseStatements(
 			{ leases },
 			{

@@ -1,6 +1,9 @@
 /*
  * What people ask of a store, and tell it: suspensions, workers and their signs of life, and what is not finished.
  */
+
+import type { OutboxReason } from "../names.ts";
+import type { Purpose } from "../policy/purpose.ts";
 import {
 	allSends,
 	type ListedState,
@@ -9,7 +12,7 @@ import {
 	type StoredSuspension,
 	type StoredWait,
 } from "../store.ts";
-import type { OutboxText } from "../text.ts";
+import type { OutboxState, OutboxText } from "../text.ts";
 import type { Row, Value } from "./connection.ts";
 import { textFrom } from "./rows.ts";
 import { atOnce, keptBack, type Statements } from "./statements.ts";
@@ -28,6 +31,8 @@ type Operations = Pick<
 	| "counts"
 	| "list"
 	| "search"
+	| "countDays"
+	| "nextAgency"
 >;
 
 interface Run extends Pick<Sweeps, "changeQueues"> {
@@ -131,6 +136,18 @@ export function createOperations(statements: Statements, { query, change, change
 				oldestDueAt: times.length > 0 ? Math.min(...times) : null,
 				keptBack: keptBackIn(rows),
 			};
+		},
+		countDays: async (agencyId, bounds) =>
+			(await query(statements.countDays(bounds), [agencyId])).map((row) => ({
+				day: Number(row.day),
+				purpose: String(row.purpose) as Purpose,
+				state: String(row.state) as OutboxState,
+				reason: row.reason === null ? null : (String(row.reason) as OutboxReason),
+				count: Number(row.count),
+			})),
+		async nextAgency(after) {
+			const [row] = await query(statements.nextAgency, [after]);
+			return row && String(row.agency_id);
 		},
 		list: async (state, limit, agencyId = "") => (await query(statements.list(state), [limit, agencyId])).map(textFrom),
 		async search({ to, agencyId = "", state = "", since = 0, before = Number.MAX_SAFE_INTEGER }, limit) {

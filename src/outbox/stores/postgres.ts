@@ -19,6 +19,7 @@ import {
 	both,
 	cancelled,
 	changing,
+	countedByDay,
 	countsOf,
 	endingFarPauses,
 	everyText,
@@ -266,6 +267,8 @@ const statements = (
 		return isOfNumber ? `${ofState(0)} union all ${ofState(1)} order by seq desc limit ${atOnce}` : part("");
 	},
 	bySeq: (seqs) => `select * from ${texts} where seq in (${seqs})`,
+	countDays: (bounds) => countedByDay(texts, bounds),
+	nextAgency: `select agency_id from ${texts} where agency_id > $1 order by agency_id limit 1`,
 	...leaseStatements({ leases }, { clock, unlessThere: "on conflict do nothing", counted: "returning 1 as one" }),
 });
 
@@ -406,7 +409,7 @@ export function postgresStore(
 	});
 }
 
-const numbers = /^(not_before|not_after|priority|created_at|since|next_at|ready_at)$/;
+const numbers = /^(not_before|not_after|priority|created_at|since|next_at|ready_at|planned_at)$/;
 /** PostgreSQL takes a value in a `select` as text if its type is not named. */
 const types = insertedColumns.split(", ").map((name) => (numbers.test(name) ? "bigint" : "text"));
 const typed = (row: string): string =>

@@ -274,6 +274,8 @@ export function createSqlStore(database: Database): OutboxStore {
 		counts: seeing(operations.counts),
 		list: seeing(operations.list),
 		search: seeing(operations.search),
+		countDays: seeing(operations.countDays),
+		nextAgency: seeing(operations.nextAgency),
 	};
 }
 
@@ -294,7 +296,7 @@ function insertedValues(text: NewText): Value[] {
 	const readyAt = notBefore ?? 0;
 	const given = Object.keys(text.given).length > 0 ? JSON.stringify(text.given) : null;
 	const message: Value[] = [text.id, text.agencyId, text.to, text.body, subaccountId, consentLanguage];
-	const when: Value[] = [createdAt, createdAt, Math.max(createdAt, readyAt), readyAt];
+	const when: Value[] = [createdAt, createdAt, Math.max(createdAt, readyAt), readyAt, Math.max(createdAt, readyAt)];
 	return [...message, notBefore, notAfter, text.purpose, text.priority, text.byWhom, text.why, given, ...when, "{}"];
 }
 

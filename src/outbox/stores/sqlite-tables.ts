@@ -24,7 +24,7 @@ const columns = `seq ${id}, id text not null unique, agency_id text not null, re
 	purpose text not null, priority bigint not null default 0, by_whom text, why text, given text,
 	created_at bigint not null, state text not null, reason text, since bigint not null, sent_at bigint,
 	ended_at bigint, next_at bigint, ready_at bigint not null default 0, attempts bigint not null default 0,
-	failures bigint not null default 0, restored_from bigint, restored_to bigint, cancel_reason text, cancelled_by text, cancelled_at bigint, begun_at bigint not null default 0,
+	failures bigint not null default 0, restored_from bigint, restored_to bigint, cancel_reason text, cancelled_by text, cancelled_at bigint, begun_at bigint not null default 0, planned_at bigint not null default 0,
 	version bigint not null, message_id text, queue_id text, unacknowledged bigint, progress text not null,
 	arrived bigint default 1`; // 1 until a worker has put it into its queue
 
@@ -40,6 +40,7 @@ const indexes = {
 	sent: "(agency_id, recipient, seq) where message_id is not null",
 	message: "(message_id) where message_id is not null",
 	number: `(recipient, (${isOpen}), seq)`,
+	report: "(agency_id, planned_at)",
 	ended: "(since, seq) where next_at is null and recipient <> ''",
 	unacknowledged: "(since, seq) where unacknowledged is not null",
 	// SQLite sees of an `or` alone that one of these states is in it.

@@ -25,6 +25,7 @@ import {
 	both,
 	cancelled,
 	changing,
+	countedByDay,
 	countsOf,
 	endingFarPauses,
 	everyText,
@@ -263,6 +264,8 @@ const statements = ({ texts, contacts, queues, agencies, workers, leases, meta }
 		return isOfNumber ? `${ofState(0)} union all ${ofState(1)} order by seq desc limit ${atOnce}` : part("");
 	},
 	bySeq: (seqs) => `select * from ${texts} where seq in (${seqs})`,
+	countDays: (bounds) => countedByDay(texts, bounds),
+	nextAgency: `select agency_id from ${texts} where agency_id > $1 order by agency_id limit 1`,
 	...leaseStatements({ leases }, { clock, unlessThere: "on conflict do nothing", counted: "returning 1 as one" }),
 });
 

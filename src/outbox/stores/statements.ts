@@ -265,11 +265,15 @@ export interface Statements extends LeaseStatements {
 	 */
 	search: (isOfNumber: boolean) => string;
 	bySeq: (seqs: string) => string;
+	/** agency, the bounds of the days */
+	countDays: (bounds: readonly number[]) => string;
+	/** agency */
+	nextAgency: string;
 }
 
 /** The columns of a new text. Its state, version and moment come after them. */
 export const insertedColumns =
-	"id, agency_id, recipient, body, subaccount_id, consent_language, not_before, not_after, purpose, priority, by_whom, why, given, created_at, since, next_at, ready_at, progress";
+	"id, agency_id, recipient, body, subaccount_id, consent_language, not_before, not_after, purpose, priority, by_whom, why, given, created_at, since, next_at, ready_at, planned_at, progress";
 
 /** The columns that `save` writes. */
 export const savedColumns = [
@@ -462,6 +466,15 @@ export const ofAgency = "key_id = '' and hash = ''";
 function isNotSuspended(rows: string, contacts: string): string {
 	return `not exists (select 1 from ${contacts} s
 		where ${ofAgency} and s.agency_id in ('', ${rows}.agency_id) and s.suspended_since is not null)`;
+}
+
+/** Counts the texts of an agency by the day between two bounds. */
+export function countedByDay(texts: string, bounds: readonly number[], fits = ""): string {
+	const [from = 0, ...ends] = bounds.map(Math.floor);
+	const day = ends.map((end, at) => `when planned_at < ${end} then ${at}`).join(" ");
+	return `select purpose, state, reason, day, count(*) as count from (select purpose, state, reason, case ${day} end as day
+			from ${texts} where agency_id = $1 and planned_at >= ${from} and planned_at < ${ends.at(-1)} ${fits}) as q
+		group by purpose, state, reason, day`;
 }
 
 /** When the number of a text was last stopped, in its agency or in all of them. */

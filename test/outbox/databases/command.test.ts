@@ -194,6 +194,31 @@ test("what a check of the application gave as its reason is shown with --show-co
 	expect((await outbox.status("gone"))?.hookReason).toBe(reason);
 });
 
+test("report prints a table of what became of texts, or JSON, and refuses what is no day", async () => {
+	const { store, ...place } = await openFile();
+	const { sandbox, agency, anna, outbox, enqueue } = createOffice(store);
+	await enqueue("note-1");
+	await enqueue("note-2");
+	await outbox.cancel("note-2");
+	await outbox.runOnce();
+	const day = sandbox.clock.now().toISOString().slice(0, 10);
+	const next = new Date(sandbox.clock.now().getTime() + 86_400_000).toISOString().slice(0, 10);
+	const days = ["--since", day, "--until", next];
+	const { code, out } = await run(place, "report", ...days);
+	const [head, row, ...rest] = out.trimEnd().split("\n");
+	expect([code, rest, head?.length]).toEqual([0, [], row?.length]);
+	expect(head?.split(/ {2,}/)).toEqual(
+		"day,agency,purpose,texts,sent,delivered,read,declined,not sent,failed,held,waiting,unknown".split(","),
+	);
+	expect(row?.split(/ {2,}/)).toEqual([day, agency.id, "notice", "2", "1", "0", "0", "0", "1", "0", "0", "0", "0"]);
+	const { rows } = JSON.parse((await run(place, "report", ...days, "--json", "--agency", agency.id)).out);
+	expect(rows).toEqual(await outbox.report({ since: day, until: next }));
+	expect((await run(place, "report", "--since", next, "--until", `${next}T12:00:00Z`)).out).toBe("No texts.\n");
+	const wrong = await run(place, "report", "--since", "monday", "--until", next);
+	expect([wrong.code, wrong.out, wrong.err]).toEqual([2, "", expect.stringContaining("since")]);
+	expect(out).not.toContain(anna.phoneNumber);
+});
+
 test("suspend says how many texts of the agency wait, and doubts an id without any", async () => {
 	const { store, ...place } = await openFile();
 	const { agency, enqueue } = createOffice(store);

@@ -83,6 +83,8 @@ const methods = Object.keys({
 	counts: true,
 	list: true,
 	search: true,
+	countDays: true,
+	nextAgency: true,
 	takeLease: true,
 	prolongLeases: true,
 	confirmLease: true,

@@ -26,6 +26,38 @@ async function releaseAll(store: OutboxStore, leases: readonly Lease[], at = noo
 
 export const operationChecks: Check[] = [
 	{
+		title: "texts are counted by purpose, state, reason and the day for which they are planned",
+		async run(given) {
+			const dayMs = 86_400_000;
+			const store = await given(
+				textOf("a"),
+				textOf("b", { purpose: "marketing", notBefore: noon + dayMs }),
+				textOf("c", { createdAt: noon - 1 }),
+				textOf("d", { notBefore: noon - dayMs }),
+				textOf("e", { createdAt: noon + 2 * dayMs }),
+				textOf("f", otherAgency),
+			);
+			await change(store, "a", { state: "cancelled", reason: "requested" });
+			const { agencyId } = recipient;
+			const counted = await store.countDays(agencyId, [noon, noon + dayMs, noon + 2 * dayMs]);
+			const order = ({ day, state }: { day: number; state: string }) => `${day} ${state}`;
+			equal(
+				"countDays",
+				counted.sort((one, other) => (order(one) < order(other) ? -1 : 1)),
+				[
+					{ day: 0, purpose: "notice", state: "cancelled", reason: "requested", count: 1 },
+					{ day: 0, purpose: "notice", state: "waiting", reason: null, count: 1 },
+					{ day: 1, purpose: "marketing", state: "waiting", reason: null, count: 1 },
+				],
+			);
+			const agencies = [agencyId, otherAgency.agencyId].sort();
+			const found: (string | undefined)[] = [await store.nextAgency("")];
+			found.push(await store.nextAgency(found[0] ?? ""));
+			found.push(await store.nextAgency(found[1] ?? ""));
+			equal("nextAgency", found, [...agencies, undefined]);
+		},
+	},
+	{
 		title: "the id of the outbox stays, also if it is migrated again",
 		async run(given) {
 			const store = await given(textOf("a"));
