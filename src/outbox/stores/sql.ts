@@ -247,7 +247,7 @@ export function createSqlStore(database: Database): OutboxStore {
 			return changeTexts(statements.restored, [begin, end]);
 		}),
 		outboxId: async () => (await meta.get()).outboxId,
-		keys: async () => (await meta.refresh()).keys,
+		keys: seeing(async () => (await meta.refresh()).keys),
 		addKeys: changing("importContacts", meta.addKeys),
 		...facts,
 		...leases,

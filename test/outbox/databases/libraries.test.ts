@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Server, startServer } from "../../postgres.ts";
 import { postgresStore, sqliteStore } from "../port.ts";
 import { newText } from "../store-suite.ts";
+import { carries } from "./carries.ts";
 import { type Library, libraries } from "./libraries.ts";
 import { movesAVisit } from "./moves-a-visit.ts";
 import { newFile } from "./open.ts";
@@ -87,6 +88,11 @@ describe.each(libraries)("%s", (_, open) => {
 		expect(await outbox.cancelAll({ to: note.to })).toEqual({ cancelled: ["c"], tooLate: [] });
 		await outbox.erase({ to: note.to, everyAgency: true });
 		expect(await store.find("a")).toMatchObject({ to: "", body: "" });
+	});
+
+	test("what is known of contacts is exported and imported", async () => {
+		const { outbox, note } = await create();
+		await carries(outbox, note);
 	});
 
 	test("what is not an open transaction is refused, and nothing is stored", async () => {

@@ -10,6 +10,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { isLong } from "../../length.ts";
 import { mysqlStore, postgresStore } from "../port.ts";
 import { newText } from "../store-suite.ts";
+import { carries } from "./carries.ts";
 import { movesAVisit } from "./moves-a-visit.ts";
 import { mysqlLibraries } from "./mysql-libraries.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
@@ -84,6 +85,11 @@ describe.each(mysqlKinds)("%s", (kind) => {
 			await outbox.erase({ to: note.to, everyAgency: true });
 			expect(await store.find("a")).toMatchObject({ to: "", body: "" });
 			expect(await outbox.purge({ before: new Date(Date.now() + 900_000_000) })).toBe(0);
+		});
+
+		test("what is known of contacts is exported and imported", async () => {
+			const { outbox, note } = await create();
+			await carries(outbox, note);
 		});
 
 		const thorough = isLong || name === "mysql2, promises";

@@ -1,6 +1,6 @@
 // Row level security of PostgreSQL hides rows without an error. Nothing is stored then, and no worker works on what is left.
 import { createClient } from "messaging-conversations";
-import { createOutbox, type Outbox } from "messaging-conversations/outbox";
+import { type ContactRecord, createOutbox, type Outbox } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import type pg from "pg";
 import { expect, test } from "vitest";
@@ -121,8 +121,11 @@ test("nobody is told that a text is not there, or was erased, by a role to which
 	const { owner, outboxOn, roleOf, hide, text, stored } = await open();
 	await outboxOn(owner).enqueue({ ...text, id: "a" });
 	const { outbox, role } = await roleOf("support");
-	await hide();
 	const { to } = text;
+	await outboxOn(owner).optOut({ to: "+447700900199" });
+	const exported: ContactRecord[] = [];
+	for await (const record of outboxOn(owner).exportContacts()) exported.push(record);
+	await hide();
 	const calls: (() => Promise<unknown>)[] = [
 		() => outbox.status("a"),
 		() => outbox.explain("a"),
@@ -136,6 +139,11 @@ test("nobody is told that a text is not there, or was erased, by a role to which
 		() => outbox.settled(),
 		() => outbox.purge({ before: new Date("2026-01-05") }),
 		() => outbox.restored({ backupAt: new Date("2026-01-05") }),
+		() => outbox.optedOut({ agencyId: text.agencyId, to }),
+		async () => {
+			for await (const record of outbox.exportContacts()) expect(record.kind).toBe("begin");
+		},
+		() => outbox.importContacts(exported),
 	];
 	for (const call of calls) await expect(call()).rejects.toMatchObject(refusal("pool", role));
 	expect(await stored()).toEqual([{ id: "a", state: "waiting" }]);
