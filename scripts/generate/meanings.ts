@@ -77,6 +77,12 @@ export const pauses: Record<PauseReason, readonly { whose?: string; waits: strin
 	hook_failed: [{ waits: "the contact's texts", until: "your hook returns a verdict" }],
 	gateway: [{ waits: "everything", until: "something in front of the service, such as a firewall, lets a send pass" }],
 	failing: [{ waits: "the contact's texts", until: "its read or send succeeds" }],
+	data_lost: [
+		{
+			waits: "everything, for a moment",
+			until: "each text that may have been sent in the time that was lost is marked",
+		},
+	],
 	fault: [
 		{ waits: "the contact's texts", until: "a minute has passed. It is a fault of this package: please report it" },
 	],

@@ -37,6 +37,13 @@ export interface OutboxHealth {
 	resumptions: Resumption[];
 	/** The last restore from a backup that a person has declared; null if there was none. */
 	restored: DeclaredRestore | null;
+	/** The last time of which the database has lost what was stored: after a restore, or after a failover that a worker found out. Null if there was none. */
+	lost: RestoreHealth | null;
+	/**
+	 * The timeline of PostgreSQL, which a promoted standby counts up, so that a monitor sees a failover. Null for other databases, and if
+	 * the role may not read it. It pauses and marks nothing.
+	 */
+	timeline: number | null;
 }
 
 /** A process that works. */
@@ -67,16 +74,30 @@ export interface PauseHealth {
 	until: Date | null;
 }
 
+/** A time of which the database has lost what was stored. */
+export interface RestoreHealth {
+	/** Its beginning, by the clock of the outbox: of the backup, or a moment before the failover. */
+	from: Date;
+	/** When it was declared, or found out. */
+	to: Date;
+	/** Whether a worker has found out, or a person called `restored`. */
+	by: "worker" | "person";
+	/** Whether texts are sent again. Until then all that may have been sent in that time are marked. */
+	isDone: boolean;
+}
+
 const mostCounted = 1_000;
 const dayMs = 24 * 3_600_000;
 
 export async function healthOf(store: OutboxStore, now: number, clockAheadMs?: number): Promise<OutboxHealth> {
-	const [workers, counts, paused, suspended, declared] = await Promise.all([
+	const [workers, counts, paused, suspended, declared, lost, timeline] = await Promise.all([
 		store.workers(),
 		store.counts(now, mostCounted),
 		store.paused(),
 		store.suspended(),
 		store.declared(now - dayMs),
+		store.restoration(),
+		store.timeline?.(),
 	]);
 	const { restored } = declared;
 	const pauses = paused.filter(({ agencyId }) => !isAlert(agencyId));
@@ -117,5 +138,14 @@ export async function healthOf(store: OutboxStore, now: number, clockAheadMs?: n
 			at: new Date(at),
 		})),
 		restored: restored && { backupAt: new Date(restored.from), by: restored.by, at: new Date(restored.to) },
+		lost: lost
+			? {
+					from: new Date(lost.from),
+					to: new Date(lost.to),
+					by: lost.source === "worker" ? "worker" : "person",
+					isDone: lost.isDone,
+				}
+			: null,
+		timeline: timeline ?? null,
 	};
 }

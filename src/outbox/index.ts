@@ -18,7 +18,7 @@ export type { ExplainedStep, Explanation } from "./explain.ts";
 export type { ExportOptions, OptedOutOptions, OptOutStatus, ToldFact } from "./export-contacts.ts";
 export type { FollowedChange, FollowOptions } from "./follow.ts";
 export type { EnqueuedStatus, EnqueuedText, EnqueueOptions, IgnoredField, ObservedChange } from "./given-text.ts";
-export type { OutboxHealth, PauseHealth, WorkerHealth } from "./health.ts";
+export type { OutboxHealth, PauseHealth, RestoreHealth, WorkerHealth } from "./health.ts";
 export type { ImportedContacts, ImportOptions } from "./import-contacts.ts";
 export type { AgencyLeases, LeasesOptions } from "./leases.ts";
 export type {
@@ -48,7 +48,7 @@ export type {
 	ReplyVerdict,
 	TextToSend,
 } from "./work/hooks.ts";
-export type { Pause, PauseReason } from "./work/pause.ts";
+export type { DataLoss, Pause, PauseReason } from "./work/pause.ts";
 
 // The delivery of a text
 

@@ -253,7 +253,7 @@ export function createOperator(
 			const backupAt = moment("backupAt", options.backupAt, "restored");
 			await measure();
 			if (backupAt > now()) refuse("backupAt", "must not be in the future", "restored");
-			return store.restored({ from: backupAt, to: now() }, "restored", options.by);
+			return (await store.restored({ from: backupAt, to: now() }, "restored", options.by)).count;
 		},
 		async optedOut(given) {
 			const { to, agencyId } = check(optionsOf.optedOut, "options", given, "optedOut");

@@ -1,6 +1,6 @@
 import { observerOf } from "../shared/observer.ts";
 import { abortSignal, fieldsOf, optional } from "../shared/validation.ts";
-import { type CancelledTexts, type CancelOptions, cancel, cancelAll, erase } from "./cancel.ts";
+import { type CancelledTexts, type CancelOptions, cancel, cancelAll, cancelText, erase } from "./cancel.ts";
 import { createChange } from "./change.ts";
 import type { ContactRecord } from "./contact-records.ts";
 import { type OutboxContext, wake } from "./context.ts";
@@ -23,19 +23,20 @@ import {
 	type ResumeOptions,
 	type SuspendOptions,
 } from "./operator.ts";
-import { checkedOptions, type OutboxOptions } from "./options.ts";
+import { type CheckedOptions, checkedOptions, type OutboxOptions } from "./options.ts";
 import { createOptOutReader } from "./policy/contact.ts";
 import type { EraseOptions, StopOptions } from "./recipient.ts";
 import type { ReportOptions, ReportRow } from "./report.ts";
 import { acknowledge, type SettledChange, settled } from "./settled.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { Lease } from "./store.ts";
-import { isUnfinished, type OutboxText } from "./text.ts";
+import { isUnfinished, type OutboxText, type Restored } from "./text.ts";
 import type { Transaction } from "./transaction.ts";
 import { createAccess } from "./work/access.ts";
 import { createAlerts } from "./work/alerts.ts";
 import { createConsents } from "./work/consents.ts";
 import { createGateway } from "./work/gateway.ts";
+import { createNos } from "./work/nos.ts";
 import { throughOutages } from "./work/outage.ts";
 import type { Pause } from "./work/pause.ts";
 import { createPauses } from "./work/pauses.ts";
@@ -331,7 +332,8 @@ export interface Outbox {
 	purge: (options: { before: Date | string | number }) => Promise<number>;
 	/**
 	 * Declares that the database was restored from a backup. Call it once, while no worker runs, and before any starts. What
-	 * was unfinished in the backup may have been sent since: before its next request each such text is looked for in its conversation.
+	 * was unfinished in the backup, and due by now, may have been sent since: before its next request each such text is looked for in its
+	 * conversation. A worker that finds out by itself, as after a failover, does the same: a second call for the same time marks no text twice.
 	 * One that is found there is `sent` or `held`. One that may have been held, or whose conversation is unknown or hidden, becomes
 	 * `unknown`. One that the contact declined, or opted out of, becomes `cancelled`. Returns the number of these texts.
 	 *
@@ -361,7 +363,9 @@ const shortestLeaseMs = 1_000;
  * console.log((await crmOutbox.status("note-1"))?.attempts); // 1
  */
 export function createOutbox(given: OutboxOptions): Outbox {
-	const options = checkedOptions(given);
+	const checked = checkedOptions(given);
+	const nos = createNos(checked.store, checked.now, cancelAgain);
+	const options: CheckedOptions = { ...checked, store: nos.store };
 	const { client, store, engine, onSettled, onPaused, clock, now } = options;
 	const tell = (pause: Pause) => void ignoringErrors(() => onPaused?.(pause));
 	const access = createAccess(client, store, now);
@@ -388,7 +392,11 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	const step = (lease: Lease, signal?: AbortSignal) => workQueue(work, lease, signal);
 	const suspended = createSuspensionReports(alerts, now);
 	const awaken = createAlarm(store, quiet, now);
-	const loop = createLoop({ store, step, clock, concurrency, leaseMs, awaken, suspended, alerts }, pauses);
+	const { sayAgain: sayNoAgain } = nos;
+	const loop = createLoop(
+		{ store, step, clock, concurrency, leaseMs, awaken, suspended, alerts, lost, sayNoAgain },
+		pauses,
+	);
 	const { claimNow } = loop;
 	const change = createChange(store, now, onState);
 	const agencyOf = (id: string): string => client.agency(id).id;
@@ -401,6 +409,22 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	/** Tells a sandbox of a text, if the client has its connection. */
 	const show = observerOf(client)?.outbox(store, operator.status);
 	const context: OutboxContext = { options, optOuts, quiet, summaries, change, claimNow, show };
+
+	/** Cancels a text again whose cancellation may be lost. */
+	async function cancelAgain(id: string, marks: { superseded?: true }): Promise<void> {
+		const row = await store.find(id);
+		if (row && isUnfinished(row.state) && !row.progress.cancelRequested) await cancelText(context, id, marks);
+	}
+
+	/** Called once for each loss, by the worker that declares it. */
+	async function lost({ from, to }: Restored, texts: number): Promise<void> {
+		const timeline = (await store.timeline?.()) ?? null;
+		tell({
+			reason: "data_lost",
+			retryAt: new Date(now()),
+			lost: { from: new Date(from), to: new Date(to), texts, timeline },
+		});
+	}
 
 	/** Called after each change of state that is stored. */
 	async function onState(text: OutboxText): Promise<void> {

@@ -83,12 +83,15 @@ export interface OutboxStore extends DatabaseStore {
 	 * were attempted, then by purpose, priority and the order of arrival.
 	 */
 	open: (recipient: Recipient, limit: number, now: number) => Promise<OpenText[]>;
-	/** The same with what is known of the recipient, in one statement. The limit is a small one. */
+	/**
+	 * The same with what is known of the recipient, in one statement. The limit is a small one. `isBehind` if the database shows less than
+	 * this process has stored, so that the next `beat` says whether something is lost.
+	 */
 	openWithFacts: (
 		recipient: Recipient,
 		limit: number,
 		now: number,
-	) => Promise<{ texts: OpenText[]; facts: ContactFacts }>;
+	) => Promise<{ texts: OpenText[]; facts: ContactFacts; isBehind?: boolean }>;
 	/** Finds all unfinished texts of a number; without an agency those of all agencies. */
 	unfinished: (recipient: Partial<Recipient>) => Promise<OutboxText[]>;
 	/** Finds the sent texts of a recipient that are due. */
@@ -159,11 +162,27 @@ export interface OutboxStore extends DatabaseStore {
 	 */
 	purge: (before: number) => Promise<number>;
 	/**
-	 * Stores that a backup was restored, and marks every unfinished text in `progress.restored`. Returns their number.
+	 * Stores that the database has lost what came after `from`, because a person says so, or because the `beat` of a worker has found
+	 * out. Marks in `progress.restored` the unfinished texts whose request could have begun since, and returns their number. A loss that
+	 * was declared already is not declared again: its beginning may only become an earlier one, and each text is marked once. Until
+	 * all are marked, `claim` gives no queue and `save` with a lease returns false.
 	 *
 	 * @param by the person who declared it
 	 */
-	restored: (restored: Restored, source: FactSource, by?: string) => Promise<number>;
+	restored: (
+		restored: Restored,
+		source: Restoration["source"],
+		by?: string,
+	) => Promise<{ count: number; isNew: boolean }>;
+	/**
+	 * Goes on to mark texts if the process that declared it has died. Returns whether texts may be sent again: not before each worker that
+	 * is alive has given a sign with the number of the restoration, for a moment at most.
+	 */
+	finishRestore: () => Promise<boolean>;
+	/** The timeline of PostgreSQL; undefined if it can't be read. Absent for other databases. */
+	timeline?: () => Promise<number | undefined>;
+	/** The latest restoration; undefined if there was none. */
+	restoration: () => Promise<Restoration | undefined>;
 	/**
 	 * Leases queues that are due, and that no other worker has leased: more urgent bands first, then agencies in turn. A queue is that
 	 * of one recipient. Texts that were inserted since are put into their queues first, unless `leavesNew`. Agencies that are
@@ -221,10 +240,11 @@ export interface OutboxStore extends DatabaseStore {
 	suspended: () => Promise<StoredSuspension[]>;
 	/**
 	 * Notes that a worker is alive, by the clock of the store, and checks that it may work and read what is known of contacts: it calls it at least every 10 seconds. Forgets
-	 * those that have been silent for a day.
+	 * those that have been silent for a day. It says whether something is lost that this process has stored before: then call `restored`,
+	 * and again `beat`.
 	 */
-	beat: (worker: Pick<StoredWorker, "id" | "version" | "runsOnce">) => Promise<void>;
-	/** Forgets a worker that has stopped. */
+	beat: (worker: Beat) => Promise<Beaten>;
+	/** Notes that a worker has stopped. */
 	leave: (id: string) => Promise<void>;
 	/** Finds the workers, those that were seen last first, at most 100. */
 	workers: () => Promise<StoredWorker[]>;
@@ -335,6 +355,32 @@ export interface StoredWorker {
 	ageMs: number;
 	/** How long ago it gave its last sign of life, in milliseconds. */
 	silentMs: number;
+}
+
+/** The sign of life of a worker. */
+export interface Beat extends Pick<StoredWorker, "id" | "version" | "runsOnce"> {
+	/** The time, by the clock of the outbox. */
+	at: number;
+	/** The number of the restoration that it knows of, after which it has stored again what it knows. Absent in its first sign. */
+	restore?: number | undefined;
+}
+
+/** What a sign of life has found. */
+export interface Beaten {
+	/** Something is lost that this process has stored, and that nobody has declared as lost: what came after this time. */
+	lostSince?: number;
+	/** The number of the latest restoration. */
+	restore: number;
+	/** Its texts are not all marked yet, or not every worker knows of it. */
+	isRestoring: boolean;
+}
+
+/** A time of which the database has lost what was stored. */
+export interface Restoration extends Restored {
+	/** A person has declared it, or a worker has found out. */
+	source: "restored" | "worker";
+	/** Its texts are marked, and are sent again. */
+	isDone: boolean;
 }
 
 /** How many texts there are, each number at most the one that was asked for. */

@@ -951,7 +951,7 @@ const several: Situation[] = [
 			await text(world, { notAfter: inHours(world, 40) });
 			await world.outbox.restored({ backupAt: inHours(world, -1) });
 		},
-		kind: "restored",
+		kind: "quiet_hours",
 	},
 	{
 		title: "the number is wrong, and its time has not come",

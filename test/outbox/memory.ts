@@ -9,6 +9,8 @@ import {
 	type OutboxStore,
 	type OutboxText,
 	type Recipient,
+	type Restoration,
+	type Restored,
 	type StoredContact,
 	type StoredCount,
 	type StoredDeclarations,
@@ -122,6 +124,9 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		Pick<StoredWorker, "id" | "version" | "runsOnce"> & { began: number; seen: number }
 	>();
 	let isSettledUsed = false;
+	let restoration: (Restored & { source: Restoration["source"]; number: number }) | undefined;
+	/** Under which restoration a text was marked last. */
+	const marked = new Map<string, number>();
 	const copies = (keep: (row: OutboxText) => boolean): OutboxText[] => structuredClone([...rows.values()].filter(keep));
 	const isIn = (recipient: Partial<Recipient>) => (row: OutboxText) =>
 		row.to === recipient.to && (recipient.agencyId === undefined || row.agencyId === recipient.agencyId);
@@ -257,10 +262,13 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		},
 		migrate: async () => {},
 		snapshot() {
-			const before = structuredClone({ rows, contacts });
+			const before = structuredClone({ rows, contacts, restoration, marked });
 			return () => {
 				rows.clear();
 				for (const [id, row] of before.rows) rows.set(id, row);
+				restoration = before.restoration;
+				marked.clear();
+				for (const [id, number] of before.marked) marked.set(id, number);
 				contacts.clear();
 				for (const [name, known] of before.contacts) contacts.set(name, known);
 				for (const id of arrived) if (!rows.has(id)) arrived.delete(id);
@@ -504,15 +512,34 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			known.until = until;
 			return true;
 		},
-		async restored(restored, _source, by = undefined) {
-			declarations.restored = { ...restored, by: by ?? null };
-			const open = copies(({ state, nextAt }) => unfinished.includes(state) && nextAt !== null);
-			for (const row of open) {
+		async restored({ from, to }, source, by = undefined) {
+			if (source === "restored") declarations.restored = { from, to, by: by ?? null };
+			const isDeclared = restoration !== undefined && from < restoration.to && restoration.to <= to;
+			const joined = { ...restoration, from: Math.min(from, restoration?.from ?? from) };
+			restoration = isDeclared
+				? { number: 1, to, source, ...joined }
+				: { from, to, source, number: (restoration?.number ?? 0) + 1 };
+			const { number, ...window } = restoration;
+			const mayHaveBegun = (row: OutboxText): boolean =>
+				row.state !== "waiting" ||
+				((row.progress.attempts > 0 || row.readyAt <= window.to) &&
+					(row.notAfter === null || row.notAfter >= window.from) &&
+					!(row.reason === "quiet_hours" && (row.nextAt ?? 0) > window.to));
+			const isMeant = (row: OutboxText): boolean =>
+				(marked.get(row.id) ?? 0) < number
+					? row.createdAt <= window.to && mayHaveBegun(row)
+					: (row.progress.restored?.from ?? window.from) > window.from;
+			const found = copies((row) => unfinished.includes(row.state) && row.nextAt !== null && isMeant(row));
+			for (const row of found) {
+				marked.set(row.id, number);
+				const restored = { from: window.from, to: window.to };
 				set(row, { version: row.version + 1, progress: { ...row.progress, restored } });
 				arrived.add(row.id);
 			}
-			return open.length;
+			return { count: found.length, isNew: !isDeclared };
 		},
+		finishRestore: async () => true,
+		restoration: async () => restoration && { ...restoration, isDone: true },
 		async suspend(suspension) {
 			const { agencyId } = suspension;
 			suspensions.set(agencyId, { ...suspension, since: suspensions.get(agencyId)?.since ?? suspension.since });
@@ -530,13 +557,16 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		suspended: async () => structuredClone([...suspensions.values()]),
 		async beat(worker) {
 			workers.set(worker.id, { ...worker, began: workers.get(worker.id)?.began ?? clock(), seen: clock() });
+			return { restore: restoration?.number ?? 0, isRestoring: false };
 		},
 		async leave(id) {
 			workers.delete(id);
 		},
 		workers: async () =>
-			[...workers.values()].map(({ began, seen, ...worker }) => ({
-				...worker,
+			[...workers.values()].map(({ id, version, runsOnce, began, seen }) => ({
+				id,
+				version,
+				runsOnce,
 				ageMs: clock() - began,
 				silentMs: clock() - seen,
 			})),

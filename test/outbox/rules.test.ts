@@ -98,7 +98,7 @@ describe("a text ends", () => {
 
 	test("requested: what came back with a backup and is not in the conversation ends once it is cancelled", async () => {
 		const world = createWorld(defaults);
-		await add(world, "note", { notBefore: inHours(world, 24) });
+		await add(world, "note");
 		await world.outbox.restored({ backupAt: inHours(world, -1) });
 		expect(await world.outbox.cancel("note")).toBe(false);
 		await world.pass({ hours: 30 });

@@ -212,7 +212,13 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 		/insertMany: expected/,
 		(of) => ({ insertMany: async (texts, tx) => (await of.insertMany(texts, tx)).reverse() }),
 	],
-	["restored marks nothing", /restored: expected 2/, () => ({ restored: async () => 0 })],
+	[
+		"restored marks nothing",
+		/restored, at count: expected 2/,
+		() => ({ restored: async () => ({ count: 0, isNew: true }) }),
+	],
+	["finishRestore never ends", /finishRestore: expected true/, () => ({ finishRestore: async () => false })],
+	["restoration finds nothing", /restoration: expected/, () => ({ restoration: async () => undefined })],
 	["erase does nothing", /an erased row, at to/, () => ({ erase: async () => {} })],
 	["purge deletes nothing", /purge: expected 1, got 0/, () => ({ purge: async () => 0 })],
 	["suspend does nothing", /suspended: expected/, () => ({ suspend: async () => {} })],
@@ -266,7 +272,7 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 			},
 		}),
 	],
-	["beat does nothing", /the worker a/, () => ({ beat: async () => {} })],
+	["beat does nothing", /the worker a/, () => ({ beat: async () => ({ restore: 0, isRestoring: false }) })],
 	["leave does nothing", /workers after leave/, () => ({ leave: async () => {} })],
 	["workers finds nothing", /the worker a/, () => ({ workers: async () => [] })],
 	[

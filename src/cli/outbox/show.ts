@@ -3,7 +3,7 @@
  */
 import type { Explanation } from "../../outbox/explain.ts";
 import type { OptOutStatus, ToldFact } from "../../outbox/export-contacts.ts";
-import type { OutboxHealth } from "../../outbox/health.ts";
+import type { OutboxHealth, RestoreHealth } from "../../outbox/health.ts";
 import type { ListedText } from "../../outbox/operator.ts";
 import type { ReportRow } from "../../outbox/report.ts";
 import { causeIn, shown, suspendedIn } from "../../outbox/sentences.ts";
@@ -46,6 +46,8 @@ export function checksOf(health: OutboxHealth): Check[] {
 		suspensions,
 		resumptions,
 		restored,
+		lost,
+		timeline,
 	} = health;
 	const alive = workers.filter(({ isAlive }) => isAlive);
 	const [last] = workers;
@@ -101,6 +103,16 @@ export function checksOf(health: OutboxHealth): Check[] {
 					} as const,
 				]
 			: []),
+		...(timeline === null
+			? []
+			: [
+					{
+						id: "timeline",
+						state: "ok",
+						what: `PostgreSQL is on timeline ${timeline}, which a failover counts up.`,
+					} as const,
+				]),
+		...(lost ? [restoreCheck(lost, now)] : []),
 		...pauses.map(
 			({ agencyId, reason, since, until }): Check => ({
 				id: "pause",
@@ -134,6 +146,22 @@ export function checksOf(health: OutboxHealth): Check[] {
 			}),
 		),
 	];
+}
+
+/** The last loss of the database. After a day it is history. */
+function restoreCheck({ from, to, by, isDone }: RestoreHealth, now: number): Check {
+	const who =
+		by === "worker" ? "A worker found that the database has lost" : "A person declared that the database has lost";
+	const isNew = !isDone || now - to.getTime() < dayMs;
+	const remedy = isDone
+		? "What may have been sent then is looked for before it goes out. Repeat what was told by telephone or cancelled elsewhere then: see the runbook, After a failover."
+		: "Nothing is sent until each text that may have been sent then is marked, which a worker does.";
+	return {
+		id: "lost",
+		state: isNew ? "warn" : "ok",
+		what: `${who} what came after ${shown(from.getTime())}, until ${shown(to.getTime())}.`,
+		...(isNew && { remedy }),
+	};
 }
 
 /** What to do about a pause. */

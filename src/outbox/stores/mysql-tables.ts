@@ -116,7 +116,7 @@ function tablesOf({ texts, workers, contacts, queues, agencies, leases, meta }: 
 			"not_before bigint, not_after bigint, purpose varchar(16) not null, priority bigint not null default 0, by_whom varchar(255), why varchar(255), given longtext, created_at bigint not null",
 			"state varchar(32) not null, reason varchar(64), since bigint not null, sent_at bigint, ended_at bigint, next_at bigint",
 			"attempts bigint not null default 0, failures bigint not null default 0",
-			"restored_from bigint, restored_to bigint, cancel_reason varchar(16), cancelled_by varchar(255), cancelled_at bigint",
+			"restored_from bigint, restored_to bigint, restore_number bigint not null default 0, cancel_reason varchar(16), cancelled_by varchar(255), cancelled_at bigint",
 			"ready_at bigint not null default 0, begun_at bigint not null default 0, planned_at bigint not null default 0",
 			"version bigint not null, message_id varchar(255), queue_id varchar(255), unacknowledged bigint",
 			"progress longtext not null, arrived tinyint default 1",
@@ -144,13 +144,15 @@ function tablesOf({ texts, workers, contacts, queues, agencies, leases, meta }: 
 		[agencies]:
 			"agency_id varchar(255) not null primary key, served_at bigint not null default 0, paused_until bigint not null default 0, failures bigint not null default 0, reason varchar(64), cause varchar(64), since bigint, consent text, consent_revision bigint not null default 0",
 		[workers]:
-			"id varchar(64) not null primary key, version varchar(64) not null, runs_once bigint not null, started_at bigint not null, seen_at bigint not null",
+			"id varchar(64) not null primary key, version varchar(64) not null, runs_once bigint not null, started_at bigint not null, seen_at bigint not null, left_at bigint, number bigint not null, signed_at bigint not null, restore_number bigint not null",
 		[leases]:
 			"topic varchar(160) not null, name varchar(255) not null, owner varchar(64) not null, lease_until bigint not null, revision bigint not null default 0, primary key (topic, name)",
 		[meta]: [
 			"id bigint not null primary key, outbox_id varchar(64) not null, key_id varchar(64) not null, hash_keys text not null",
 			"settled_used bigint not null default 0, schema_version bigint not null default 0, migrating_at bigint",
 			"least_work bigint not null default 0, work_version varchar(64), least_enqueue bigint not null default 0, enqueue_version varchar(64)",
+			"restore_number bigint not null default 0, restore_marked bigint not null default 0, restore_from bigint, restore_to bigint",
+			"restore_source varchar(16), restored_at bigint, purged_before bigint not null default 0, forgotten bigint not null default 0",
 		].join(", "),
 	};
 }

@@ -21,6 +21,7 @@ import {
 	type Change,
 	cancelled,
 	changing,
+	closingRestore,
 	countedByDay,
 	countsOf,
 	endingFarPauses,
@@ -34,6 +35,7 @@ import {
 	isListed,
 	isOnlyRead,
 	marks,
+	mayHaveBegun,
 	ofAgency,
 	open,
 	puttingForward,
@@ -159,10 +161,15 @@ const statements = (names: Names): Statements => {
 			where id > $2 and id <= $3`,
 		recoverPauses: `update ${agencies} set paused_until = $1 where failures > 0 and paused_until > $1 and agency_id >= ''`,
 		noteRestored: `insert into ${contacts} (agency_id, hash, key_id, restored_from, restored_to, restored_source, restored_by) values ('', '', '', $1, $2, $3, $4) on duplicate key update restored_from = values(restored_from), restored_to = values(restored_to), restored_source = values(restored_source), restored_by = values(restored_by)`,
+		declareRestore: `update ${meta} set restore_number = restore_number + 1, restore_from = $1, restore_to = $2, restore_source = $3, restored_at = ${clock}
+			where ${isMeta} and restore_number = $4`,
+		joinRestore: `update ${meta} set restore_marked = restore_number - 1, restore_from = least(restore_from, $1)
+			where ${isMeta} and restore_number = $2`,
+		closeRestore: closingRestore({ meta, workers }, clock),
 		restored: change(
-			"restored_from = $1, restored_to = $2, version = version + 1, arrived = 1",
+			"restored_from = $1, restored_to = $2, restore_number = $3, version = version + 1, arrived = 1",
 			everyText,
-			`state in ${open} and next_at is not null`,
+			`state in ${open} and next_at is not null and ${mayHaveBegun}`,
 		),
 		// What is left of an `enqueue` whose transaction had ended, too.
 		erase: [
@@ -174,6 +181,7 @@ const statements = (names: Names): Statements => {
 			change(erased, "id = $1", `state not in ${open}`, "id"),
 		],
 		last: `select max(seq) as seq from ${texts}`,
+		notePurge: `update ${meta} set purged_before = $1 where ${isMeta} and purged_before < $1`,
 		purge: (keepsUnacknowledged) => {
 			const ended = "next_at is null and since < $1";
 			const fits = `recipient <> '' ${keepsUnacknowledged ? "and unacknowledged is null" : ""}`;
@@ -269,11 +277,19 @@ const statements = (names: Names): Statements => {
 		wakeAgency: `update ${queues} set due_at = least(due_at, $1), revision = revision + 1
 			where (length($2) = 0 or agency_id = $2) and id > $3 and id <= $4`,
 
-		beat: `insert into ${workers} (id, version, runs_once, started_at, seen_at) values ($1, $2, $3, ${clock}, ${clock})
-			on duplicate key update seen_at = ${clock}`,
+		join: `insert ignore into ${workers} (id, version, runs_once, started_at, seen_at, number, signed_at, restore_number)
+			values ($1, $2, $3, ${clock}, ${clock}, $4, $5, $6)`,
+		raise: `update ${workers} set number = greatest(number + 1, $3), seen_at = ${clock}, signed_at = $4, restore_number = $5, left_at = null
+			where id = $1 and number >= $2`,
+		sign: `select number, signed_at from ${workers} where id = $1`,
+		signBefore: `select max(signed_at) as at from ${workers} where signed_at <= $1`,
+		noteForgotten: `update ${meta} set forgotten = forgotten + 1
+			where ${isMeta} and exists (select 1 from ${workers} where seen_at < ${clock} - 86400000)`,
+		written: (seqs) => `select seq, id, version from ${texts} where seq in (${seqs})`,
+		touch: `update ${texts} set version = version + 1 where seq = $1 and id = $2 and version >= $3`,
 		forgetSilent: `delete from ${workers} where id >= '' and seen_at < ${clock} - 86400000`,
-		leave: `delete from ${workers} where id = $1`,
-		workers: `select id, version, runs_once, ${clock} - started_at as age_ms, ${clock} - seen_at as silent_ms from ${workers}
+		leave: `update ${workers} set left_at = ${clock} where id = $1`,
+		workers: `select id, version, runs_once, ${clock} - started_at as age_ms, ${clock} - seen_at as silent_ms from ${workers} where left_at is null
 			order by seen_at desc limit 100`,
 		counts: countsOf({ texts, queues, agencies, contacts }, "force index (health)"),
 		list: (state) =>

@@ -25,8 +25,6 @@ type Operations = Pick<
 	| "endSuspension"
 	| "declared"
 	| "suspended"
-	| "beat"
-	| "leave"
 	| "workers"
 	| "counts"
 	| "list"
@@ -61,8 +59,6 @@ function keptBackIn(rows: readonly Row[]): StoredWait[] {
 }
 
 export function createOperations(statements: Statements, { query, change, changeQueues }: Run): Operations {
-	/** Workers that have begun here. Only the first sign of life of each looks for silent ones. */
-	const begun = new Set<string>();
 	return {
 		async resume(agencyId, now) {
 			const isEnded = (await change(statements.resume, [agencyId])) > 0;
@@ -100,16 +96,6 @@ export function createOperations(statements: Statements, { query, change, change
 					};
 			}
 			return found;
-		},
-		async beat({ id, version, runsOnce }) {
-			await query(statements.beat, [id, version, Number(runsOnce)]);
-			if (begun.has(id)) return;
-			begun.add(id);
-			await change(statements.forgetSilent, []);
-		},
-		async leave(id) {
-			begun.delete(id);
-			await change(statements.leave, [id]);
 		},
 		workers: async () =>
 			(await query(statements.workers, [])).map(({ id, version, runs_once, age_ms, silent_ms }) => ({

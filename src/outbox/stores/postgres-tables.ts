@@ -29,7 +29,7 @@ const columns = `seq ${id}, id text not null unique, agency_id text not null, re
 	purpose text not null, priority bigint not null default 0, by_whom text, why text, given text,
 	created_at bigint not null, state text not null, reason text, since bigint not null, sent_at bigint,
 	ended_at bigint, next_at bigint, ready_at bigint not null default 0, attempts bigint not null default 0,
-	failures bigint not null default 0, restored_from bigint, restored_to bigint, cancel_reason text, cancelled_by text, cancelled_at bigint, begun_at bigint not null default 0, planned_at bigint not null default 0,
+	failures bigint not null default 0, restored_from bigint, restored_to bigint, restore_number bigint not null default 0, cancel_reason text, cancelled_by text, cancelled_at bigint, begun_at bigint not null default 0, planned_at bigint not null default 0,
 	version bigint not null, message_id text, queue_id text, unacknowledged bigint, progress text not null,
 	arrived bigint default 1`; // 1 until a worker has put it into its queue
 
@@ -70,7 +70,9 @@ function postgresMigrations({ texts, workers, contacts, queues, agencies, leases
 	const tables = {
 		[meta]: `(id bigint primary key, outbox_id text not null, key_id text not null, hash_keys text not null,
 			settled_used bigint not null default 0, schema_version bigint not null default 0, migrating_at bigint,
-			least_work bigint not null default 0, work_version text, least_enqueue bigint not null default 0, enqueue_version text)`,
+			least_work bigint not null default 0, work_version text, least_enqueue bigint not null default 0, enqueue_version text,
+			restore_number bigint not null default 0, restore_marked bigint not null default 0, restore_from bigint, restore_to bigint,
+			restore_source text, restored_at bigint, purged_before bigint not null default 0, forgotten bigint not null default 0)`,
 		[texts]: `(${columns})`,
 		[contacts]: `(agency_id text not null, hash text not null, key_id text not null, ${factsIn("text", "text")},
 			stopped_at bigint, stopped_source text, suspended_since bigint, suspended_reason text, suspended_by text, resumed_at bigint, resumed_by text,
@@ -82,7 +84,8 @@ function postgresMigrations({ texts, workers, contacts, queues, agencies, leases
 			cause text, since bigint, consent text,
 			consent_revision bigint not null default 0)`,
 		[workers]: `(id text primary key, version text not null, runs_once bigint not null,
-			started_at bigint not null, seen_at bigint not null)`,
+			started_at bigint not null, seen_at bigint not null, left_at bigint, number bigint not null, signed_at bigint not null,
+			restore_number bigint not null)`,
 		[leases]: `(topic text not null, name text not null, owner text not null, lease_until bigint not null,
 			revision bigint not null default 0, primary key (topic, name))`,
 	};

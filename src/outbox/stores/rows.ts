@@ -11,7 +11,8 @@ import { savedColumns } from "./statements.ts";
 const numbers =
 	/^(seq|notBefore|notAfter|priority|createdAt|since|nextAt|readyAt|version|unacknowledged|sentAt|endedAt|attempts|failures|restored(From|To)|cancelledAt)$/;
 /** The columns that only statements use. */
-const internal = /^(begunAt|plannedAt|stoppedAt|arrived|isOpen|otherKeys|hidden|least|mark|wave|part[A-Z]\w*)$/;
+const internal =
+	/^(begunAt|plannedAt|stoppedAt|arrived|isOpen|otherKeys|hidden|least|mark|wave|restoreNumber|part[A-Z]\w*)$/;
 
 export function textFrom(row: Row): OutboxText {
 	const fields = Object.entries(row).flatMap(([column, value]) => {

@@ -15,9 +15,9 @@ import { type Names, namesFrom } from "./names.ts";
 /** The migrations that this version knows, and needs. */
 const schemaVersion = 1;
 
-/** Whether this version may work, as a condition in SQL. */
+/** Whether this version may work, as a condition in SQL. Nobody may while texts are marked that may have been sent in a time that was lost. */
 export const mayWork = ({ meta }: Pick<Names, "meta">): string =>
-	`exists (select 1 from ${meta} where ${isMeta} and schema_version >= ${schemaVersion} and least_work <= ${schemaVersion})`;
+	`exists (select 1 from ${meta} where ${isMeta} and schema_version >= ${schemaVersion} and least_work <= ${schemaVersion} and restore_marked >= restore_number)`;
 
 /**
  * The least version that may enqueue, in SQL: null if this one may, and empty if the row of the outbox is not there yet. A text that

@@ -17,7 +17,8 @@ import { refuseChangedText } from "./plain-rows.ts";
 import { createQueues } from "./queues.ts";
 import { inTurn, openTextFrom, savedValues, textFrom } from "./rows.ts";
 import { refuseChange, refuseWork } from "./schema.ts";
-import { atOnce, type Database } from "./statements.ts";
+import { createSigns, isLess } from "./signs.ts";
+import { atOnce, type Database, ownChanges } from "./statements.ts";
 import { createSweeps } from "./sweep.ts";
 
 /** A database takes some thousand values in one statement. */
@@ -103,7 +104,10 @@ export function createSqlStore(database: Database): OutboxStore {
 		changeIn: (tx, sql, values) => shielded(values, database.changeIn(tx, "confirm", sql, values)),
 	});
 	const operations = createOperations(statements, { query, change, changeQueues });
-	const { time: readTime } = database;
+	const { signing, wrote, expected } = createSigns(statements, { query, change, changeTexts, metaRow });
+	const { time: readTime, timeline: readTimeline } = database;
+	// Nothing depends on it.
+	const timeline = readTimeline && { timeline: () => readTimeline().catch(() => undefined) };
 	const time = readTime && {
 		async time(tx?: unknown): Promise<number> {
 			if (tx === undefined) await check();
@@ -114,6 +118,7 @@ export function createSqlStore(database: Database): OutboxStore {
 	return {
 		...storeMark,
 		...time,
+		...timeline,
 		...queues,
 		async migrate(later = []) {
 			await check();
@@ -153,22 +158,27 @@ export function createSqlStore(database: Database): OutboxStore {
 		},
 		async openWithFacts(recipient, limit, now) {
 			const { keyId, hash } = await names.nameOf(recipient.to);
+			// Asked first, because more is stored while the statement runs.
+			const least = expected();
 			const read = async (): Promise<Row[]> => {
 				const all = (await names.allOf(recipient.to)).map((name) => [name.keyId, name.hash]);
 				const others = otherKeysIn(database.names, all.map((_, at) => `$${2 * at + 7}`).join(", "));
+				const from = 7 + 2 * all.length;
+				const own = ownChanges(database.names, `$${from}`, `$${from + 1}`);
 				// In one statement, because the facts of an agency may be copied together with its texts.
 				const rows = await query(
-					`select opened.*, known.*, ${others} as other_keys from (${statements.facts(all.length, "$2", 7)}) as known
+					`select opened.*, known.*, ${others} as other_keys, ${own} from (${statements.facts(all.length, "$2", 7)}) as known
 						left join (${statements.open(false)}) as opened on 1 = 1`,
-					[...whose(recipient), now, Math.max(limit, 10), keyId, hash, ...all.flat()],
+					[...whose(recipient), now, Math.max(limit, 10), keyId, hash, ...all.flat(), least.id, least.seq],
 				);
 				return (await names.isBehind(rows[0] ?? {})) ? read() : rows;
 			};
 			const rows = await read();
 			if (Number(rows[0]?.other_keys) > 0) refuseUnread(database.names);
-			const found = rows.map(factsFrom);
+			const isBehind = rows.some((row) => isLess(least, row));
+			const found = rows.map(({ own_number, own_version, ...row }) => factsFrom(row));
 			const texts = found.flatMap(({ rest }) => (rest.seq === null ? [] : [openTextFrom(rest)]));
-			return { texts: texts.sort(inTurn).slice(0, limit), facts: found[0]?.facts ?? {} };
+			return { texts: texts.sort(inTurn).slice(0, limit), facts: found[0]?.facts ?? {}, isBehind };
 		},
 		unfinished: (recipient) => inParts((after) => textsOf(statements.unfinished, [...whose(recipient), after])),
 		followed: (recipient, now) => textsOf(statements.followed, [...whose(recipient), now]),
@@ -180,7 +190,9 @@ export function createSqlStore(database: Database): OutboxStore {
 				return false;
 			const options = [isGuarded, isLeased].map(Number);
 			const values = [...savedValues(text), id, token, leaseMs, ...options, keyId, hash];
-			return (await change(statements.save({ isGuarded, isLeased }), values)) > 0;
+			if ((await change(statements.save({ isGuarded, isLeased }), values)) === 0) return false;
+			wrote({ ...text, version: text.version + 1 });
+			return true;
 		},
 		stop: changing("cancelAll", async ({ agencyId = "", to = "" }, source) => {
 			const { keyId, hash } = await names.nameOf(to);
@@ -240,11 +252,9 @@ export function createSqlStore(database: Database): OutboxStore {
 			for (const statement of statements[what]) await changeTexts(statement, values);
 			if (what === "erase") await change(statements.removeQueues, values);
 		}),
-		purge: changing("purge", async (before) => changeTexts(statements.purge(await isSettledUsed()), [before])),
-		restored: changing("restored", async ({ from, to }, source, by) => {
-			const [begin, end] = [Math.floor(from), Math.floor(to)];
-			await query(statements.noteRestored, [begin, end, source, by ?? null]);
-			return changeTexts(statements.restored, [begin, end]);
+		purge: changing("purge", async (before) => {
+			await change(statements.notePurge, [before]);
+			return changeTexts(statements.purge(await isSettledUsed()), [before]);
 		}),
 		outboxId: async () => (await meta.get()).outboxId,
 		keys: seeing(async () => (await meta.refresh()).keys),
@@ -262,12 +272,14 @@ export function createSqlStore(database: Database): OutboxStore {
 		},
 		numbers: seeing(facts.numbers),
 		...operations,
+		...signing,
+		restored: changing("restored", signing.restored),
 		async beat(worker) {
 			await check();
 			await seesAll();
 			await meta.checkKeys();
 			await checkWork();
-			return operations.beat(worker);
+			return signing.beat(worker);
 		},
 		suspend: changing("suspend", operations.suspend),
 		endSuspension: changing("resume", operations.endSuspension),

@@ -25,6 +25,7 @@ import {
 	both,
 	cancelled,
 	changing,
+	closingRestore,
 	countedByDay,
 	countsOf,
 	endingFarPauses,
@@ -39,6 +40,7 @@ import {
 	isOnlyRead,
 	isOpen,
 	marks,
+	mayHaveBegun,
 	ofAgency,
 	open,
 	puttingForward,
@@ -132,10 +134,15 @@ const statements = ({ texts, contacts, queues, agencies, workers, leases, meta }
 		where id > $2 and id <= $3 returning 1 as one`,
 	recoverPauses: `update ${agencies} set paused_until = $1 where failures > 0 and paused_until > $1 returning 1 as one`,
 	noteRestored: `insert into ${contacts} (agency_id, hash, key_id, restored_from, restored_to, restored_source, restored_by) values ('', '', '', $1, $2, $3, $4) ${onSame} restored_from = excluded.restored_from, restored_to = excluded.restored_to, restored_source = excluded.restored_source, restored_by = excluded.restored_by`,
+	declareRestore: `update ${meta} set restore_number = restore_number + 1, restore_from = $1, restore_to = $2, restore_source = $3, restored_at = ${clock}
+		where ${isMeta} and restore_number = $4 returning 1 as one`,
+	joinRestore: `update ${meta} set restore_marked = restore_number - 1, restore_from = min(restore_from, $1)
+		where ${isMeta} and restore_number = $2 returning 1 as one`,
+	closeRestore: `${closingRestore({ meta, workers }, clock)} returning 1 as one`,
 	restored: changing(
 		texts,
-		`update ${texts} set restored_from = $1, restored_to = $2, version = version + 1, arrived = 1`,
-		{ among: everyText, fits: `state in ${open} and next_at is not null` },
+		`update ${texts} set restored_from = $1, restored_to = $2, restore_number = $3, version = version + 1, arrived = 1`,
+		{ among: everyText, fits: `state in ${open} and next_at is not null and ${mayHaveBegun}` },
 	),
 	erase: [
 		changing(texts, `update ${texts} set ${erased}`, {
@@ -145,6 +152,7 @@ const statements = ({ texts, contacts, queues, agencies, workers, leases, meta }
 	],
 	eraseOne: [changing(texts, `update ${texts} set ${erased}`, { among: "id = $1", fits: `state not in ${open}` })],
 	last: `select max(seq) as seq from ${texts}`,
+	notePurge: `update ${meta} set purged_before = $1 where ${isMeta} and purged_before < $1 returning 1 as one`,
 	purge: (keepsUnacknowledged) => {
 		const ended = "next_at is null and recipient <> '' and since < $1";
 		const fits = keepsUnacknowledged ? "unacknowledged is null" : "1 = 1";
@@ -246,11 +254,19 @@ const statements = ({ texts, contacts, queues, agencies, workers, leases, meta }
 	wakeAgency: `update ${queues} set due_at = min(due_at, $1), revision = revision + 1
 		where ($2 = '' or agency_id = $2) and id > $3 and id <= $4 returning 1 as one`,
 
-	beat: `insert into ${workers} (id, version, runs_once, started_at, seen_at) values ($1, $2, $3, ${clock}, ${clock})
-		on conflict (id) do update set seen_at = ${clock}`,
+	join: `insert into ${workers} (id, version, runs_once, started_at, seen_at, number, signed_at, restore_number)
+		values ($1, $2, $3, ${clock}, ${clock}, $4, $5, $6) on conflict (id) do nothing returning 1 as one`,
+	raise: `update ${workers} set number = max(number + 1, $3), seen_at = ${clock}, signed_at = $4, restore_number = $5, left_at = null
+		where id = $1 and number >= $2 returning 1 as one`,
+	sign: `select number, signed_at from ${workers} where id = $1`,
+	signBefore: `select max(signed_at) as at from ${workers} where signed_at <= $1`,
+	noteForgotten: `update ${meta} set forgotten = forgotten + 1
+		where ${isMeta} and exists (select 1 from ${workers} where seen_at < ${clock} - 86400000) returning 1 as one`,
+	written: (seqs) => `select seq, id, version from ${texts} where seq in (${seqs})`,
+	touch: `update ${texts} set version = version + 1 where seq = $1 and id = $2 and version >= $3 returning 1 as one`,
 	forgetSilent: `delete from ${workers} where seen_at < ${clock} - 86400000 returning 1 as one`,
-	leave: `delete from ${workers} where id = $1 returning 1 as one`,
-	workers: `select id, version, runs_once, ${clock} - started_at as age_ms, ${clock} - seen_at as silent_ms from ${workers}
+	leave: `update ${workers} set left_at = ${clock} where id = $1 returning 1 as one`,
+	workers: `select id, version, runs_once, ${clock} - started_at as age_ms, ${clock} - seen_at as silent_ms from ${workers} where left_at is null
 		order by seen_at desc limit 100`,
 	counts: countsOf({ texts, queues, agencies, contacts }),
 	list: (state) =>

@@ -16,6 +16,8 @@ export interface Database {
 	change: (sql: string, values: Value[]) => Promise<number>;
 	/** Reads the clock of the database as `ms`, over the connection of the caller's transaction if there is one. */
 	time?: (tx: unknown) => Promise<Row[]>;
+	/** Reads the timeline of PostgreSQL. Undefined if it may not be read. */
+	timeline?: () => Promise<number | undefined>;
 	/** Refuses a connection that changes what it reads. */
 	check: () => Promise<unknown>;
 	/** Refuses a role to which the database shows some of the rows alone. */
@@ -82,6 +84,19 @@ export function changing(
 		change: `${act} where seq in (:keys) and ${among} and ${fits} ${end}`,
 	};
 }
+
+/**
+ * Whether a request of an unfinished text could have begun in the time that was lost: from `$1` to `$2`. `$3` is the number of the
+ * restoration, under which each text is marked once. One that is still marked may get an earlier beginning.
+ */
+export const mayHaveBegun: string = (() => {
+	const isDue = "(attempts > 0 or ready_at <= $2)";
+	// Its quiet hours were not over by then.
+	const isAsleep = "(coalesce(reason, '') = 'quiet_hours' and next_at > $2)";
+	const isWaiting = `(state <> 'waiting' or (${isDue} and (not_after is null or not_after >= $1) and not ${isAsleep}))`;
+	const isEarlier = "(restore_number = $3 and restored_to is not null and restored_from > $1)";
+	return `((restore_number < $3 and created_at <= $2 and ${isWaiting}) or ${isEarlier})`;
+})();
 
 /** All texts that were there at the beginning. */
 export const everyText = "seq <= :last";
@@ -167,10 +182,16 @@ export interface Statements extends LeaseStatements {
 	/** now, the ids that the queues lie between */
 	recoverQueues: string;
 	recoverPauses: string;
-	/** from, to */
+	/** from, to, number of the restoration */
 	restored: Change;
 	/** from, to, source, by */
 	noteRestored: string;
+	/** from, to, source, the number before */
+	declareRestore: string;
+	/** from, number */
+	joinRestore: string;
+	/** number. Requests may begin again, unless a living worker does not know of the restoration yet. */
+	closeRestore: string;
 	/** recipient, agency */
 	erase: Change[];
 	/** id */
@@ -179,6 +200,8 @@ export interface Statements extends LeaseStatements {
 	last: string;
 	/** before */
 	purge: (keepsUnacknowledged: boolean) => Change;
+	/** before. It comes first, so that nobody takes the rows for lost. */
+	notePurge: string;
 
 	/** limit: texts that no worker has put into their queue */
 	newest: string;
@@ -249,9 +272,21 @@ export interface Statements extends LeaseStatements {
 	/** now, agency, the ids that the queues lie between */
 	wakeAgency: string;
 
-	/** id, version, whether it calls `runOnce` */
-	beat: string;
+	/** id, version, whether it calls `runOnce`, number, time, restoration. It does nothing if the row is there. */
+	join: string;
+	/** id, the number that its row has at least, the number that it gets at least, time, restoration */
+	raise: string;
+	/** id: the time of its last sign */
+	sign: string;
+	/** time: that of the last sign of anybody by then */
+	signBefore: string;
+	/** Before silent workers are forgotten, so that they do not take their rows for lost. */
+	noteForgotten: string;
 	forgetSilent: string;
+	/** The rows of texts that were changed. */
+	written: (seqs: string) => string;
+	/** seq, id, the version that it has at least */
+	touch: string;
 	/** id */
 	leave: string;
 	workers: string;
@@ -458,6 +493,20 @@ export function countsOf(
 	);
 	return [...states, ...late, ...kept].join(" union all ");
 }
+
+/** Columns of one row: what is there of the last changes of this process. The values of the worker and of the text. */
+export const ownChanges = ({ workers, texts }: Pick<Names, "workers" | "texts">, id: string, seq: string): string =>
+	`(select w.number from ${workers} w where w.id = ${id}) as own_number, (select o.version from ${texts} o where o.seq = ${seq}) as own_version`;
+
+/**
+ * The end of a restoration. A worker that is alive has to store again first what it knows of a No. One that died is waited for a moment.
+ *
+ * @param clock the time of the database in milliseconds
+ */
+export const closingRestore = ({ meta, workers }: Pick<Names, "meta" | "workers">, clock: string): string =>
+	`update ${meta} set restore_marked = $1 where id = 1 and restore_number = $1 and restore_marked < $1
+		and (restored_at <= ${clock} - 15000 or not exists (select 1 from ${workers} w
+			where w.left_at is null and w.runs_once = 0 and w.seen_at > ${clock} - 30000 and w.restore_number < $1))`;
 
 /** The row of an agency among the contacts, and of everybody. */
 export const ofAgency = "key_id = '' and hash = ''";

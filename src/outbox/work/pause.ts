@@ -15,6 +15,7 @@ import type { Suspension } from "../suspension.ts";
  * - `follow_failed`: your function of `follow` threw three times for a text, or for three texts in a row. Texts are still sent
  * - `database`: the store failed, or the Redis of {@link bullmqEngine}
  * - `suspended`: a person called `suspend`
+ * - `data_lost`: the database has lost its last seconds, as after a failover: see `lost`. Nothing waits for a person
  * - `fault`: the outbox goes round in circles with a text, which is a fault of this package. Please report it
  */
 export type PauseReason =
@@ -31,7 +32,20 @@ export type PauseReason =
 	| "follow_failed"
 	| "database"
 	| "suspended"
+	| "data_lost"
 	| "fault";
+
+/** What a database has lost, as a worker has found out. */
+export interface DataLoss {
+	/** What was stored since then may be lost, by the clock of the outbox. */
+	from: Date;
+	/** When a worker found out. */
+	to: Date;
+	/** Unfinished texts that may have been sent in that time. Each is looked for in its conversation before it is sent. */
+	texts: number;
+	/** The timeline of PostgreSQL, which a promoted standby counts up; null if it can't be read. */
+	timeline: number | null;
+}
 
 /** Why texts wait although they could be sent, for example an outage. The outbox resumes by itself, and no text is lost. */
 export interface Pause {
@@ -54,6 +68,8 @@ export interface Pause {
 	id?: string;
 	/** What a person said when they suspended the agency, or everybody, if that is the reason. */
 	suspension?: Omit<Suspension, "agencyId">;
+	/** What the database has lost, if that is the reason. */
+	lost?: DataLoss;
 	/**
 	 * When the outbox tries again. A Retry-After of more than an hour counts as an hour. Of a suspension, which only a person ends,
 	 * it is when `onPaused` is called again.

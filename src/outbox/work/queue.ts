@@ -30,6 +30,8 @@ interface Rest {
 	next?: NextDue;
 	/** The lease has ended. */
 	isReleased?: true;
+	/** The database shows less than this process has stored. */
+	isBehind?: true;
 	/** What is due, if nothing was changed since it was read. */
 	due?: readonly OpenText[];
 }
@@ -48,6 +50,8 @@ export interface Worked {
 	isChanged: boolean;
 	/** The lease has ended. */
 	isReleased: boolean;
+	/** The database shows less than this process has stored. */
+	isBehind: boolean;
 }
 
 /** Does what is due in a queue, until the signal aborts. */
@@ -69,10 +73,10 @@ export async function workQueue(
 	const pausedUntil = shared.pauses.pausedUntil(lease.agencyId);
 	const context = { ...shared, onChange, lease, contact, heirs: new Set<string>(), pausedUntil };
 	const rest = await workTexts(context, steps, signal);
-	if (rest.isReleased) return { next: undefined, isChanged, isReleased: true };
+	if (rest.isReleased) return { next: undefined, isChanged, isReleased: true, isBehind: false };
 	const aborted = signal?.aborted ? { at: now(), band: lease.band } : undefined;
 	const next = rest.next ?? aborted ?? (await nextAfter(context, rest));
-	return { next, isChanged, isReleased: false };
+	return { next, isChanged, isReleased: false, isBehind: rest.isBehind === true };
 }
 
 /** Goes from step to step, until nothing in the queue is due. */
@@ -91,9 +95,11 @@ async function workTexts(context: QueueContext, steps: Steps, signal: AbortSigna
 			if (last && (steps.of.get(last.id) ?? 0) > mostOfOne) reportFault(pauses, last, next.at);
 			return { next };
 		}
-		const texts = lease.isSuspended
-			? await store.open(lease, Number.MAX_SAFE_INTEGER, now())
+		const { texts, isBehind = false } = lease.isSuspended
+			? { texts: await store.open(lease, Number.MAX_SAFE_INTEGER, now()) }
 			: await textsAndFacts(context);
+		// It may have been sent already. The worker finds out first.
+		if (isBehind) return { next: { at: now(), band: lease.band }, isBehind };
 		const isMove = texts.some((text) => text.given.supersedes !== undefined);
 		// One that is not due yet may take a place too.
 		if (isMove && (await endUnsent(context, await allOpen(context), onMove))) continue;
@@ -159,10 +165,10 @@ const allOpen = ({ options: { store }, lease }: QueueContext): Promise<OpenText[
 	store.open(lease, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
 
 /** The texts whose turn is near. What is known of the contact comes with them. */
-async function textsAndFacts({ options: { store, now }, lease, contact }: QueueContext): Promise<OpenText[]> {
-	const { texts, facts } = await store.openWithFacts(lease, 20, now());
-	contact.know(facts);
-	return texts;
+async function textsAndFacts({ options: { store, now }, lease, contact }: QueueContext) {
+	const found = await store.openWithFacts(lease, 20, now());
+	contact.know(found.facts);
+	return found;
 }
 
 /** When the first text is due. Those that wait behind it are due with it. */

@@ -3,6 +3,7 @@ import { sleep } from "../../shared/sleep.ts";
 import type { OutboxEngine } from "../engines/engine.ts";
 import type { OwnClock } from "../own-clock.ts";
 import { allSends, isAlert, type Lease, type OutboxStore, type StoredPause, type StoredSuspension } from "../store.ts";
+import type { Restored } from "../text.ts";
 import type { Alerts } from "./alerts.ts";
 import type { Pauses } from "./pauses.ts";
 import type { Next, Worked } from "./queue.ts";
@@ -21,6 +22,17 @@ export interface Work {
 	/** Reports what people have suspended. */
 	suspended: (all: readonly StoredSuspension[]) => Promise<void>;
 	alerts: Alerts;
+	/** Reports that the database has lost what came after a time. */
+	lost: (restored: Restored, count: number) => Promise<void>;
+	/** Stores again what this process knows of a No, because the database may have lost it. */
+	sayNoAgain: () => Promise<void>;
+}
+
+/** What a process remembers of a worker, also from one run to the next: an outage may be a failover. */
+interface Self {
+	id: string;
+	/** The number of the restoration after which it has said again what it knows. */
+	restore?: number | undefined;
 }
 
 /** A loop over what is due. */
@@ -67,15 +79,18 @@ function sharesOf(concurrency: number) {
 
 /** Works on the queues that are due, beside any number of other workers. */
 export function createLoop(
-	{ store, step, clock, concurrency, leaseMs, awaken, suspended, alerts }: Work,
+	{ store, step, clock, concurrency, leaseMs, awaken, suspended, alerts, lost, sayNoAgain }: Work,
 	pauses: Pauses,
 ): Loop {
 	const { now } = clock;
 	const { each, half, alone } = sharesOf(concurrency);
 	/** Those that could not be released, because the database was away. Until they end, no other worker gets their queues. */
 	const kept = new Set<Lease>();
-	/** Under this name all calls of `runOnce` give a sign of life. Made late, because a worker of Cloudflare has no chance at its start. */
-	let onceId: string | undefined;
+	/**
+	 * Those that do not run at the moment: under one name all calls of `runOnce` give a sign of life. They are made late, because a worker
+	 * of Cloudflare has no chance at its start.
+	 */
+	const resting = { forever: [] as Self[], once: [] as Self[] };
 	/** How many times in a row a queue came back as due although no text of it has changed its state. */
 	const idle = new Map<number, number>();
 	const claimers = new Set<() => void>();
@@ -109,8 +124,8 @@ export function createLoop(
 		let restedAt = performance.now();
 		let seenAt = Number.NEGATIVE_INFINITY;
 		let probedAt = Number.NEGATIVE_INFINITY;
-		if (!forever) onceId ??= crypto.randomUUID();
-		const id = (forever ? undefined : onceId) ?? crypto.randomUUID();
+		const others = forever ? resting.forever : resting.once;
+		const self: Self = others.pop() ?? { id: crypto.randomUUID() };
 		let failure: { error: unknown } | undefined;
 		/** Something may be due that the last claim has not seen. */
 		let hasNews = true;
@@ -133,7 +148,8 @@ export function createLoop(
 
 		async function work(lease: Lease, probed?: StoredPause): Promise<void> {
 			try {
-				const { next, isChanged, isReleased } = await step(lease, signal);
+				const { next, isChanged, isReleased, isBehind } = await step(lease, signal);
+				if (isBehind) seenAt = Number.NEGATIVE_INFINITY;
 				if (isReleased) idle.delete(lease.id);
 				else await store.release(lease, signal?.aborted ? next : unlessIdle(lease, next, isChanged));
 				// If the step made no request of its kind, the pause neither ended nor grew.
@@ -141,7 +157,7 @@ export function createLoop(
 					const until = Math.max(now(), pauses.pausedUntil(probed.agencyId));
 					await store.probe(probed.agencyId, probed.until, until);
 				}
-				if (probed || (next && next.at <= now())) hasNews = true;
+				if (probed || isBehind || (next && next.at <= now())) hasNews = true;
 			} catch (error) {
 				failure ??= { error };
 				kept.add(lease);
@@ -166,6 +182,31 @@ export function createLoop(
 					healing = undefined;
 					wakeUp();
 				});
+		}
+
+		/** Gives a sign of life. If the database has lost something since the last one, texts are sent again once that is dealt with. */
+		async function beat(): Promise<void> {
+			for (;;) {
+				seenAt = performance.now();
+				const at = now();
+				const { restore } = self;
+				const seen = await store.beat({ id: self.id, version, runsOnce: !forever, at, restore });
+				if (seen.lostSince !== undefined) {
+					const restored = { from: seen.lostSince, to: now() };
+					const { count, isNew } = await store.restored(restored, "worker");
+					if (isNew) await lost(restored, count);
+					continue;
+				}
+				if (restore !== undefined && restore !== seen.restore) {
+					await sayNoAgain();
+					self.restore = seen.restore;
+					continue;
+				}
+				self.restore = seen.restore;
+				// It is asked again in a second.
+				if (seen.isRestoring && !(await store.finishRestore())) seenAt = Number.NEGATIVE_INFINITY;
+				return;
+			}
 		}
 
 		async function releaseKept(): Promise<void> {
@@ -299,10 +340,7 @@ export function createLoop(
 					await store.recover(at);
 				}
 				last = at;
-				if (performance.now() - seenAt >= beatMs) {
-					await store.beat({ id, version, runsOnce: !forever });
-					seenAt = performance.now();
-				}
+				if (performance.now() - seenAt >= beatMs) await beat();
 				heal(at);
 				await awaken();
 				const count = await claim(at);
@@ -326,7 +364,8 @@ export function createLoop(
 			await alerts.tell().catch(() => {});
 			await releaseKept().catch(() => {});
 			// A database that is away forgets it by itself.
-			if (forever) await store.leave(id).catch(() => {});
+			if (forever) await store.leave(self.id).catch(() => {});
+			others.push(self);
 		}
 		if (failure) throw failure.error;
 	}

@@ -88,7 +88,7 @@ test("a private schema is the way on Supabase: all is there, and strangers see n
 	const store = postgresStore(owner, { prefix: "messaging.outbox" });
 	await create(store);
 	await store.migrate();
-	await store.beat({ id: "a", version: "1.0.0", runsOnce: false });
+	await store.beat({ id: "a", version: "1.0.0", runsOnce: false, at: 0 });
 	const [lease] = await store.claim({ now: Date.now(), limit: 1, each: 1, leaseMs: 60_000, isReading: false });
 	expect(lease?.to).toBe(newText.to);
 	await expect(as("anon", "select * from messaging.outbox_texts")).rejects.toMatchObject({ code: "42501" });

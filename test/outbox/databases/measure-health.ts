@@ -88,7 +88,7 @@ for (let at = 0; at < 300; at++)
 		since: noon,
 	});
 await store.suspend({ agencyId: "agy_1", reason: "Stop", by: null, since: noon });
-for (let at = 0; at < 20; at++) await store.beat({ id: `worker ${at}`, version: "1.0.0", runsOnce: false });
+for (let at = 0; at < 20; at++) await store.beat({ id: `worker ${at}`, version: "1.0.0", runsOnce: false, at: 0 });
 
 /** Of how many texts each is in a state that is counted. */
 for (const [what, state] of [

@@ -17,7 +17,7 @@ async function measure(many: Many): Promise<void> {
 		["wake, of the number", () => store.wake({ ...to, agencyId }, 900_000)],
 		["unfinished, of the number", async () => (await store.unfinished(to)).length],
 		["recover", () => store.recover(800_000)],
-		["restored", () => store.restored({ from: 1, to: 2 }, "restored")],
+		["restored", () => store.restored({ from: 1, to: 9e12 }, "restored")],
 		["endSuspension", () => store.endSuspension(agencyId, 700_000)],
 		["erase, of the number", () => store.erase(to)],
 		["purge", () => store.purge(1_000)],

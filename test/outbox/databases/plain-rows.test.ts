@@ -113,7 +113,7 @@ describe.each(databases)("%s", (_, option, field, open) => {
 		await expect(plain.find("a")).rejects.toThrow("call outbox.migrate() first");
 		await plain.migrate();
 		await expect(changed.insert(text, undefined)).rejects.toMatchObject(refused);
-		await expect(changed.beat({ id: "a", version: "1.0.0", runsOnce: false })).rejects.toMatchObject(refused);
+		await expect(changed.beat({ id: "a", version: "1.0.0", runsOnce: false, at: 0 })).rejects.toMatchObject(refused);
 		expect(await plain.find("a")).toBeUndefined();
 		expect(await plain.insert(text, undefined)).toMatchObject({ id: "a", reason: null });
 	});

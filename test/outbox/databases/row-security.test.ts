@@ -111,7 +111,7 @@ test("no request begins once a stop may be hidden, until the worker ends", async
 	await hide("outbox_contacts");
 	const begin = { unlessStopped: true, lease, leaseMs: 60_000 };
 	expect(await store.save({ ...row, state: "sending" }, begin)).toBe(false);
-	await expect(store.beat({ id: "a", version: "1.0.0", runsOnce: false })).rejects.toMatchObject({
+	await expect(store.beat({ id: "a", version: "1.0.0", runsOnce: false, at: 0 })).rejects.toMatchObject({
 		_tag: "PartnerInvalidInput",
 		field: "pool",
 	});

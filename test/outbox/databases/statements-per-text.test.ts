@@ -13,7 +13,7 @@ import { usePostgres } from "./server.ts";
 const contacts = 60;
 /** What a worker asks again and again, whatever the number of texts: how often depends on how busy the machine is. */
 const isPolled =
-	/^(select agency_id, (served_at|paused_until|suspended_since)|select seq, agency_id|select id, version|select \(select concat_ws|select 'waiting'|(insert into|update) outbox_(workers|agencies))/;
+	/^(select agency_id, (served_at|paused_until|suspended_since)|select seq, agency_id|select id, version|select seq, id, version|select \(select concat_ws|select 'waiting'|(insert into|update) outbox_(workers|agencies))/;
 
 /** The first words of a statement, which say what it is for. */
 const nameOf = (sql: string): string =>

@@ -36,7 +36,7 @@ export async function runStatements(store: OutboxStore): Promise<void> {
 	await store.suspend({ agencyId: "agy_1", reason: "Stop", by: null, since: 1 });
 	await store.suspended();
 	await store.endSuspension("agy_1", 1);
-	await store.beat({ id: "a", version: "1.0.0", runsOnce: false });
+	await store.beat({ id: "a", version: "1.0.0", runsOnce: false, at: 0 });
 	await store.workers();
 	await store.leave("a");
 	await store.counts(20_000, 100);

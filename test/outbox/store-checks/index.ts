@@ -59,6 +59,8 @@ const methods = Object.keys({
 	erase: true,
 	purge: true,
 	restored: true,
+	finishRestore: true,
+	restoration: true,
 	claim: true,
 	heal: true,
 	watched: true,
@@ -97,7 +99,7 @@ const methods = Object.keys({
 	addKeys: true,
 	numbers: true,
 	declared: true,
-} satisfies Record<Exclude<keyof OutboxStore, "~outbox" | "time">, true>);
+} satisfies Record<Exclude<keyof OutboxStore, "~outbox" | "time" | "timeline">, true>);
 
 /**
  * The checks that a store must pass.

@@ -266,10 +266,10 @@ export const operationChecks: Check[] = [
 		async run(given) {
 			const store = await given();
 			equal("workers of a new store", await store.workers(), []);
-			await store.beat({ id: "a", version: "1.2.3", runsOnce: false });
-			await store.beat({ id: "b", version: "1.2.3", runsOnce: true });
+			await store.beat({ id: "a", version: "1.2.3", runsOnce: false, at: 0 });
+			await store.beat({ id: "b", version: "1.2.3", runsOnce: true, at: 0 });
 			await new Promise((resolve) => setTimeout(resolve, 20));
-			await store.beat({ id: "a", version: "1.2.3", runsOnce: false });
+			await store.beat({ id: "a", version: "1.2.3", runsOnce: false, at: 0 });
 			const found = await store.workers();
 			const [a, b] = ["a", "b"].map((id) => found.find((worker) => worker.id === id));
 			like("the worker a", a, { id: "a", version: "1.2.3", runsOnce: false });

@@ -83,13 +83,56 @@ export const rowChecks: Check[] = [
 			await change(store, "c", { state: "sent" });
 			const row = await rowOf(store, "a");
 			const restored = { from: noon - 9, to: noon };
-			equal("restored", await store.restored(restored, "restored"), 2);
+			equal("restored", await store.restored(restored, "restored"), { count: 2, isNew: true });
 			for (const id of ["a", "b"])
 				like(`find("${id}") after restored`, (await rowOf(store, id)).progress, { restored });
 			equal('find("c") after restored', (await rowOf(store, "c")).progress.restored, undefined);
 			equal("save of a row from before restored", await store.save(row), false);
 			await store.restored({ from: noon, to: noon + 1 }, "restored");
 			like("a second restored", (await rowOf(store, "a")).progress.restored, { from: noon });
+			equal("finishRestore", await store.finishRestore(), true);
+			like("restoration", await store.restoration(), { from: noon, to: noon + 1, source: "restored", isDone: true });
+		},
+	},
+	{
+		title: "restored of the same time marks no text twice, and only its beginning moves back",
+		async run(given) {
+			const store = await given(...["a", "b"].map((id) => textOf(id)));
+			equal("restored", await store.restored({ from: noon, to: noon + 10 }, "restored"), { count: 2, isNew: true });
+			const row = await rowOf(store, "a");
+			const { restored: _, ...read } = row.progress;
+			await store.save({ ...row, progress: read });
+			const again = await store.restored({ from: noon - 5, to: noon + 20 }, "restored");
+			equal("restored of a time that begins earlier", again, { count: 1, isNew: false });
+			equal("a text that was read since", (await rowOf(store, "a")).progress.restored, undefined);
+			const earlier = { from: noon - 5, to: noon + 10 };
+			like("a text that was not", (await rowOf(store, "b")).progress, { restored: earlier });
+			await store.restored({ from: noon, to: noon + 20 }, "restored");
+			like("a text after one that begins later", (await rowOf(store, "b")).progress, { restored: earlier });
+			like("restoration", await store.restoration(), earlier);
+		},
+	},
+	{
+		title: "restored leaves a text alone whose request could not have begun by then",
+		async run(given) {
+			const store = await given(
+				textOf("due"),
+				textOf("later", { notBefore: noon + 50 }),
+				textOf("over", { notAfter: noon - 20 }),
+				textOf("new", { createdAt: noon + 20 }),
+				textOf("asleep"),
+				textOf("tried", { notBefore: noon + 50 }),
+				textOf("put off"),
+			);
+			await change(store, "asleep", { reason: "quiet_hours", nextAt: noon + 50 });
+			await change(store, "put off", { reason: "flow", nextAt: noon + 50 });
+			const tried = await rowOf(store, "tried");
+			await store.save({ ...tried, progress: { ...tried.progress, attempts: 1 } });
+			await store.restored({ from: noon - 9, to: noon + 10 }, "restored");
+			const ids = ["due", "later", "over", "new", "asleep", "tried", "put off"];
+			const rows = await Promise.all(ids.map((id) => rowOf(store, id)));
+			const marked = rows.filter(({ progress }) => progress.restored).map(({ id }) => id);
+			equal("the texts that are marked", marked, ["due", "tried", "put off"]);
 		},
 	},
 	{
