@@ -93,6 +93,8 @@ async function live(seed: number, kind: Kind): Promise<string[]> {
 	/** When the contact last wrote words that ask for nothing. */
 	let wroteAt = 0;
 	let declinedAt = 0;
+	/** When the contact said No to a text of whomever, unless they or somebody else have written since, or they have said Yes. */
+	let noAt = 0;
 	/** When the text that the contact declined was enqueued. */
 	let declinedFrom = 0;
 	let count = 0;
@@ -106,6 +108,7 @@ async function live(seed: number, kind: Kind): Promise<string[]> {
 		const text = texts.get(body);
 		if (!text) return;
 		const at = now();
+		if (text.purpose === "marketing" && noAt > 0) wrong.push(`${body} was requested after a No`);
 		if (text.forbidden) wrong.push(`${body} was requested after ${text.forbidden.why}`);
 		if (at > text.notAfter) wrong.push(`${body} was requested after its notAfter`);
 		const isNight = hourOf(at) >= 20 || hourOf(at) < 8;
@@ -195,9 +198,13 @@ async function live(seed: number, kind: Kind): Promise<string[]> {
 			welcome("an opt-out");
 			welcome("an earlier decline");
 		},
-		accepts: () => anna.accepts(),
+		accepts() {
+			noAt = 0;
+			anna.accepts();
+		},
 		declines() {
 			const held = anna.state().held;
+			if (held !== null) noAt = now();
 			const isOwn = held !== null && isOfOutbox(held.body);
 			anna.declines();
 			if (!isOwn) return;
@@ -252,6 +259,7 @@ async function live(seed: number, kind: Kind): Promise<string[]> {
 		const act = isAsked ? pick(["accepts", "declines", "writes"]) : pick(weights);
 		const before = new Set(texts.keys());
 		const wrongBefore = answers.wrongSoFar();
+		if (["writes", "stops", "starts", "colleague", "ai", "books", "books2"].includes(act)) noAt = 0;
 		await acts[act]?.();
 		// Nothing else happens within a second.
 		await pass(1_000);
@@ -266,6 +274,8 @@ async function live(seed: number, kind: Kind): Promise<string[]> {
 		if (!backup || hasRestored || now() - start < restoreAfter) continue;
 		hasRestored = true;
 		backup.restore();
+		// What was sent since may be anybody's.
+		noAt = 0;
 		column.clear();
 		for (const [id, state] of backup.column) column.set(id, state);
 		// The next act begins at the moment of the backup, after it.

@@ -26,6 +26,8 @@ interface Shown {
 	edit?: Edit;
 	/** Whether there are older messages than those of the page. */
 	hasOlder?: boolean;
+	/** In place of the names. */
+	names?: Record<string, string>;
 }
 
 /** Anna wrote a day ago, and the service shows what the test says. */
@@ -38,7 +40,7 @@ function createShown(
 		onReply: undefined,
 		defaultMaxAgeMs: undefined,
 		rewrite(body, url) {
-			const text = renamed(body, names[name]);
+			const text = renamed(body, shown.names ?? names[name]);
 			if (!decodeURIComponent(url.pathname).endsWith(world.anna.phoneNumber)) return text;
 			const json = JSON.parse(text);
 			if (!json.messagePage) return text;
@@ -214,6 +216,21 @@ describe("it is not certain", () => {
 		expect(await statesOf(world, "notice", "marketing")).toEqual([sent, perhaps]);
 	});
 
+	test("if its code has released a text of another template", async () => {
+		const world = createShown();
+		const { agency, outbox, pass, shown } = world;
+		await learnYes(world);
+		shown.names = { window_reopen_consent: "second", ...names["the opposite ones"] };
+		const carl = agency.contact("+447700900103");
+		await outbox.enqueue({ id: "to Carl", agencyId: agency.id, to: carl.phoneNumber, body: "to Carl" });
+		await pass(minutes(2));
+		carl.accepts();
+		await pass(minutes(5));
+		delete shown.names;
+		await colleagueDeclined(world);
+		expect(await statesOf(world, "notice", "marketing")).toEqual([sent, perhaps]);
+	});
+
 	test("if only another template has released a text", async () => {
 		const world = createShown();
 		await learnYes(world);
@@ -344,23 +361,24 @@ describe("no No is", () => {
 				};
 				return [{ ...beside, interactiveContent: { quickReplies } }, message];
 			});
-		const world = createShown({ edit: booking });
+		// The service takes any tap for a Yes.
+		const world = createShown({ edit: booking }, { policy: { inboundFlushesQueue: true } });
 		const { anna, agency, pass } = world;
 		agency.staff.sends({ contact: anna, text: "A colleague's" });
 		await add(world, "behind");
 		await pass(minutes(5));
 		anna.taps("visit_yes");
-		await pass(minutes(5));
-		anna.accepts();
 		await pass(minutes(30));
 		expect(await stateOf(world, "behind")).toEqual(sent);
 		world.sandbox.clock.advance({ hours: 25 });
-		await add(world, "notice", { notBefore: later(world) });
 		agency.staff.sends({ contact: anna, text: "Another one" });
-		await pass(minutes(5));
+		await pass({ hours: 49 });
+		await add(world, "notice", { notBefore: later(world) });
+		world.sandbox.clock.advance({ ms: 1_000 });
 		anna.taps("visit_no");
 		await pass({ hours: 3 });
 		expect(await stateOf(world, "notice")).not.toEqual(declined);
+		expect(await world.store.consent(agency.id)).toEqual({ consent: null, revision: 0 });
 	});
 });
 
