@@ -119,6 +119,12 @@ export function isForbidden(error: unknown): boolean {
 	return codeOf(error) === "42501";
 }
 
+/** The role has no right to do it. What hides rows has a sentence of its own. */
+function lacksRight(error: unknown): boolean {
+	const isDenied = /^(42501|ER_(DB|TABLE|COLUMN)ACCESS_DENIED_ERROR|1044|114[23])$/.test(codeOf(error));
+	return isDenied && / denied /.test(messageOf(error));
+}
+
 /** The error of a table that was not created, because strangers could reach it. */
 export const refusedTable = "outbox: strangers could reach this table";
 export function isRefusedTable(error: unknown): boolean {
@@ -169,6 +175,8 @@ export function withoutValues(error: unknown, values: readonly unknown[]): unkno
 	const safe: DatabaseError = new Error(isQuoting ? "The database refused a statement of the outbox" : message);
 	if (isUnmigrated(error))
 		safe.message = `${safe.message}. The outbox's tables are missing or incomplete: call outbox.migrate() first`;
+	if (lacksRight(error) && !isQuoting)
+		safe.message = `${safe.message}. The role needs select, insert, update and delete on the outbox's tables, and create in their schema for outbox.migrate(). To ask for a status, select is enough`;
 	if (isQuoting) {
 		const known = [code && `code ${code}`, constraint && `constraint ${constraint}`].filter(Boolean).join(", ");
 		safe.message += known ? ` (${known}).` : ".";
