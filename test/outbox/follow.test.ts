@@ -54,7 +54,7 @@ test("a text for which the function throws comes again until it succeeds, and ot
 
 test("more texts than a page that fail keep no other one back", async () => {
 	const world = createWorld();
-	await end(world, ...Array.from({ length: 120 }, (_, at) => `bad-${at}`), "good");
+	await end(world, ...Array.from({ length: 170 }, (_, at) => `bad-${at}`), "good");
 	const seen = new Set<string>();
 	start(world.outbox, ({ id }) => {
 		seen.add(id);
@@ -62,10 +62,10 @@ test("more texts than a page that fail keep no other one back", async () => {
 		if (id.startsWith("bad") && Number(id.slice(4)) % 3 > 0) throw new Error("never");
 	});
 	await expect.poll(() => seen.has("good"), patient).toBe(true);
-	expect(seen.size).toBe(121);
+	expect(seen.size).toBe(171);
 	const left = await world.outbox.settled({ limit: 1_000 });
 	expect(left.map(({ id }) => Number(id.slice(4)) % 3).filter((rest) => rest === 0)).toEqual([]);
-	expect(left).toHaveLength(80);
+	expect(left).toHaveLength(113);
 });
 
 test("a function that keeps failing is told once, and again after it has succeeded, without what it threw", async () => {
