@@ -177,8 +177,10 @@ test("there is one list of names: a reason or a pause that is no rule is the end
 	`);
 	expect(others(pauses).sort()).toMatchInlineSnapshot(`
 		[
+		  "data_lost",
 		  "database",
 		  "fault",
+		  "follow_failed",
 		  "forbidden",
 		  "gateway",
 		  "key",
