@@ -39,7 +39,10 @@ export function createNos(
 ): Nos {
 	const cancelled = new Map<string, { superseded?: true }>();
 	const stopped = new Map<string, Stopped>();
-	const noted = new Map<string, { recipient: Partial<Recipient>; facts: ContactFacts; source: FactSource }>();
+	const noted = new Map<
+		string,
+		{ recipient: Partial<Recipient>; facts: ContactFacts; source: FactSource; by: string | undefined }
+	>();
 	const suspended = new Map<string, StoredSuspension>();
 	let count = 0;
 
@@ -61,17 +64,17 @@ export function createNos(
 			await store.stop(recipient, source);
 			keep(stopped, nameOf(recipient), { recipient, at });
 		},
-		async note(recipient, facts, source) {
-			await store.note(recipient, facts, source);
+		async note(recipient, facts, source, by) {
+			await store.note(recipient, facts, source, by);
 			// Of each fact the latest time counts, so that it may be stored any number of times.
-			keep(noted, `${count++}`, { recipient, facts, source });
+			keep(noted, `${count++}`, { recipient, facts, source, by });
 		},
 		async suspend(suspension) {
 			await store.suspend(suspension);
 			keep(suspended, suspension.agencyId, suspension);
 		},
-		async endSuspension(agencyId, at) {
-			const isEnded = await store.endSuspension(agencyId, at);
+		async endSuspension(agencyId, at, told) {
+			const isEnded = await store.endSuspension(agencyId, at, told);
 			suspended.delete(agencyId);
 			return isEnded;
 		},
@@ -82,7 +85,8 @@ export function createNos(
 			// What stops most comes first.
 			const since = (await store.restoration())?.from ?? 0;
 			for (const suspension of [...suspended.values()]) if (suspension.since >= since) await store.suspend(suspension);
-			for (const { recipient, facts, source } of [...noted.values()]) await store.note(recipient, facts, source);
+			for (const { recipient, facts, source, by } of [...noted.values()])
+				await store.note(recipient, facts, source, by);
 			for (const { recipient, at } of [...stopped.values()])
 				for (const { id, createdAt } of await store.unfinished(recipient)) if (createdAt <= at) await cancel(id, {});
 			for (const [id, marks] of [...cancelled]) await cancel(id, marks);
