@@ -386,7 +386,8 @@ describe.each([["SQLite", onSqlite], ["PostgreSQL", onPostgres], ...mysqlKinds.m
 		expect(await restored.status("sent")).toMatchObject({ to: gone.phoneNumber });
 		await restored.restored({ backupAt, by: "Ann" });
 		const found = await restored.importContacts(records);
-		expect(found).toMatchObject({ tooLate: ["waits"] });
+		// What was not due before the restore can't have been sent.
+		expect(found).toMatchObject({ tooLate: [] });
 		await restored.runOnce();
 		await restored.importContacts(records);
 		for (const id of ["sent", "waits"])
