@@ -331,7 +331,7 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 	],
 	[
 		"countDays ignores when a text is planned",
-		/countDays: expected/,
+		/countDays, at/,
 		(of) => ({ countDays: async (id, bounds) => (await of.countDays(id, bounds)).map((row) => ({ ...row, day: 0 })) }),
 	],
 	["nextAgency gives the same agency again", /nextAgency: expected/, () => ({ nextAgency: async () => "agy_1" })],
