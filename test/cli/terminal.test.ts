@@ -213,7 +213,7 @@ test("completion knows commands, options that are not given yet, and the values 
 	expect(await completed("")).toEqual([...commands, "help", "version", ...both]);
 	expect(await completed("help", "")).toEqual(commands);
 	expect(await completed("help", "do")).toEqual(["doctor"]);
-	expect(await completed("help", "outbox", "re")).toEqual(["resume", "resolve", "restored"]);
+	expect(await completed("help", "outbox", "re")).toEqual(["report", "resume", "resolve", "restored"]);
 	expect(await completed("help", "doctor", "")).toEqual([]);
 	expect(await completed("d")).toEqual(["doctor"]);
 	expect(await completed("sandpit", "")).toEqual([]);
@@ -231,6 +231,7 @@ test("completion knows commands, options that are not given yet, and the values 
 		"health",
 		"list",
 		"explain",
+		"report",
 		"suspend",
 		"resume",
 		"resolve",
