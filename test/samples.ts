@@ -94,6 +94,7 @@ const queue = { name: "messaging-outbox", opts: {}, add: async () => {}, waitUnt
 class Worker { on() {} async close() {} }
 const boss = { createQueue: async () => {}, send: async () => {}, work: async () => "", offWork: async () => {} };
 const outbox = createOutbox({ client, store });
+const otherOutbox = createOutbox({ client, store: memoryStore() });
 const openEmptyStore = async () => memoryStore();
 const test = (title: string, run: () => Promise<void>) => {};
 `;
