@@ -18,7 +18,7 @@ import { type Act, annasPhone, beasPhone, perform, steps } from "./steps.ts";
 const { values } = parseArgs({ options: { open: { type: "boolean" }, "no-open": { type: "boolean" } } });
 const isOpened = values.open ?? (!values["no-open"] && hasBrowser());
 const hourMs = 3_600_000;
-console.log("Starting the sandbox, and the CRM with its database. This takes some seconds …");
+console.log("Starting the sandbox …");
 
 const sandbox = createSandbox({ now: new Date(Date.now() - 30 * hourMs) });
 const agency = sandbox.agency();
@@ -66,6 +66,7 @@ let port = "0";
 let ending = false;
 const terminal = createInterface({ input: process.stdin });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => void end(0));
+console.log("Starting the CRM, which makes its database. This takes some seconds …");
 let crm = startCrm();
 const split = createSplit({
 	token: server.token,
@@ -79,6 +80,7 @@ const split = createSplit({
 	},
 });
 await Promise.race([once(crm, "message"), once(crm, "exit")]);
+if (!ending) console.log("The CRM reads the sandbox's conversations …");
 if (!ending) welcome(await listening());
 
 /** The address of the window with both. */

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { createServer, request as forward, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type Html, html } from "./html.ts";
-import { type Act, type Step, steps } from "./steps.ts";
+import { type Act, annasPhone, type Step, steps } from "./steps.ts";
 
 export interface Split {
 	/** Without it no page and no program of this machine gets anything but files. */
@@ -99,12 +99,15 @@ function pageView({ token, crmUrl }: Split): string {
 		<p id="connection" role="status"></p>
 	</header>
 	<main>
-		<iframe title="A contact's phone" src="/_sandbox/ui/#token=${token}"></iframe>
-		<iframe title="The CRM" src="${crmUrl()}"></iframe>
+		<iframe title="A contact's phone" src="/_sandbox/ui/#/?contact=${anna}&token=${token}"></iframe>
+		<iframe title="The CRM" src="${crmUrl()}contacts/${anna}"></iframe>
 	</main>
 </body>
 </html>`.html;
 }
+
+/** Both begin with her, so that the first click shows something. */
+const anna = encodeURIComponent(annasPhone);
 
 const stepLink = ({ title }: Step, index: number): Html => html`<li><a href="#step-${index + 1}">${title}</a></li>`;
 

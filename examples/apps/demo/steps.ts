@@ -4,8 +4,8 @@ import type { Sandbox, SandboxEvent } from "messaging-conversations/sandbox";
 export const annasPhone = "+447700900101";
 export const beasPhone = "+447700900102";
 
-/** What a button of a step does: lose the next answer, leave it out, kill the CRM, let a day pass. */
-export type Act = "lose" | "hang" | "kill" | "day";
+/** What a button of a step does: let Anna write, lose the next answer, leave it out, kill the CRM, let a day pass. */
+export type Act = "write" | "lose" | "hang" | "kill" | "day";
 
 export interface Step {
 	title: string;
@@ -23,9 +23,9 @@ const isHit = (event: SandboxEvent, kind: string): boolean => event.type === "fa
 export const steps: readonly Step[] = [
 	{
 		title: "A contact writes",
-		todo: "On the phone, choose Anna Peeters and write something as her.",
+		todo: "Anna Peeters is on the phone and in the CRM. Write something as her, or let her write.",
 		see: "Her message is in the CRM after two seconds at most. The change feed found it.",
-		buttons: [],
+		buttons: [{ act: "write", label: "Let Anna write" }],
 		isDone: (event) => about(event, "contact.wrote", annasPhone),
 	},
 	{
@@ -78,6 +78,7 @@ export const steps: readonly Step[] = [
 /** Does what a button says, except for the CRM's process, which is not the sandbox's. */
 export function perform(sandbox: Sandbox, act: Exclude<Act, "kill">): void {
 	if (act === "day") sandbox.clock.advance({ hours: 24 });
+	else if (act === "write") sandbox.agency().contact(annasPhone).writes("Could I come on Thursday?");
 	else {
 		const effect = act === "lose" ? "reset" : "hang";
 		sandbox.faults.add({ operation: "messages.send", phase: "after", effect });
