@@ -282,7 +282,7 @@ export function redacted(bug: WholeBug): WholeBug {
 		given: Given,
 	): Given => ({
 		...given,
-		rule: /^R\d{1,3}$/.test(given.rule) ? given.rule : "R0",
+		rule: /^R\d{1,3}$/.test(given.rule) ? given.rule : "OTHER",
 		message: Object.values<string>(violationMessages).includes(given.message)
 			? given.message
 			: names.text(given.message),

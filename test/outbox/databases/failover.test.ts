@@ -68,7 +68,7 @@ async function createWorld(database: Lossy) {
 }
 
 describe.each(databases)("%s", (_, lossy) => {
-	test("#56: what is lost is found, nothing goes out twice or after a no, and what was never due waits", async () => {
+	test("#56 what is lost is found, nothing goes out twice or after a no, and what was never due waits", async () => {
 		const database = await lossy();
 		const world = await createWorld(database);
 		const { sandbox, one, other, contact, texts, enqueue, state, lost, signs } = world;
@@ -115,7 +115,7 @@ describe.each(databases)("%s", (_, lossy) => {
 		expect(sandbox.violations()).toEqual([]);
 	});
 
-	test("#56: a switchover that lost nothing restores nothing", async () => {
+	test("#56 a switchover that lost nothing restores nothing", async () => {
 		const database = await lossy();
 		const { sandbox, one, contact, texts, enqueue, state, lost, signs } = await createWorld(database);
 		contact("sent").writes("Hello");

@@ -32,7 +32,7 @@ function signs(begin: () => Promise<Opened>): void {
 		return { ...opened, store, beat, end, lastSign: () => at };
 	}
 
-	test("#56: a number that is lower, a row that is missing and a version that is lower prove a loss", async () => {
+	test("#56 a number that is lower, a row that is missing and a version that is lower prove a loss", async () => {
 		for (const lose of [
 			"update outbox_workers set number = number - 1",
 			"delete from outbox_workers",
@@ -52,7 +52,7 @@ function signs(begin: () => Promise<Opened>): void {
 		}
 	});
 
-	test("#56: a worker that finds a loss declared goes on from there", async () => {
+	test("#56 a worker that finds a loss declared goes on from there", async () => {
 		const { store, beat, open, run, lastSign } = await start();
 		const other = open();
 		await other.beat({ ...sign, id: "b", at: lastSign() });
@@ -64,7 +64,7 @@ function signs(begin: () => Promise<Opened>): void {
 		expect(await beat()).toBe(undefined);
 	});
 
-	test("#56: purge, erase and changes of others take nothing for lost", async () => {
+	test("#56 purge, erase and changes of others take nothing for lost", async () => {
 		const { store, beat, end, open } = await start();
 		await end();
 		await open().erase({ id: "t" });
@@ -77,7 +77,7 @@ function signs(begin: () => Promise<Opened>): void {
 		expect(await beat()).toBe(undefined);
 	});
 
-	test("#56: a worker that was forgotten after a day, or left, or whose id a second one has, takes nothing for lost", async () => {
+	test("#56 a worker that was forgotten after a day, or left, or whose id a second one has, takes nothing for lost", async () => {
 		const { store, beat, open, run, lastSign } = await start();
 		await run("update outbox_workers set seen_at = seen_at - 90000000");
 		const other = open();
