@@ -260,7 +260,7 @@ export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadline
 	 */
 	allowRecipients?: Recipients | undefined;
 	/**
-	 * `any` takes a 401, 403 or 404 for the service's, whatever its body is. Set it only if your own gateway replaces the bodies
+	 * `any` treats every 401, 403 or 404 as the service's own, whatever its body is. Set it only if your own gateway replaces the bodies
 	 * of errors, as `doctor` tells you. A 404 of any load balancer then means "no such conversation" too: outbox and feed ask a
 	 * lookup before they believe it, and your own calls should. The outcome of a send stays `unknown`.
 	 * @default "service": only an error with the service's own body is the service's word

@@ -37,7 +37,7 @@ const moving = new Worker<SendJob>(
 moving.on("error", (error) => console.error(error.message));
 
 async function stop(): Promise<void> {
-	// With a Redis that is away it would not end. A job that is cut off is
+	// With a Redis that is down it would not end. A job that is cut off is
 	// repeated, and checked then.
 	await Promise.race([moving.close(), setTimeout(5_000)]);
 	await pool.end();

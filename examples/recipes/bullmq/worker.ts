@@ -8,4 +8,4 @@ await outbox.migrate();
 // The requests in progress are finished
 await outbox.work({ signal: stop.signal });
 await pool.end();
-process.exit(); // queue.close() would wait for a Redis that is away
+process.exit(); // queue.close() would wait for a Redis that is down

@@ -31,7 +31,7 @@ const boss = new PgBoss({ connectionString: DATABASE_URL, schedule: false });
 // the process.
 for (const source of [pool, boss])
 	source.on("error", (error: Error) => log(error.message));
-// Not needed with pg-boss 12. If the database is away at the end of a job,
+// Not needed with pg-boss 12. If the database is down at the end of a job,
 // pg-boss 10 leaves a rejection unhandled.
 process.on("unhandledRejection", (error) =>
 	log(error instanceof Error ? error.message : "unhandled rejection"),
@@ -51,7 +51,7 @@ await outbox.migrate();
 
 const probes = createServer(({ url }, response) => {
 	// Live as long as the process answers. A restart does not help if the service
-	// or the database is away.
+	// or the database is down.
 	response.writeHead(url === "/live" ? 200 : 404).end();
 }).listen(Number(PORT ?? 8080));
 
