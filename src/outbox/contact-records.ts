@@ -19,14 +19,22 @@ import { allFacts } from "./stores/facts.ts";
 import type { ContactFacts, FactSource, FactTime, StoredContact, StoredFact } from "./text.ts";
 
 /** The name of something that is known of a contact. */
-export type FactName = keyof ContactFacts;
+export type FactName =
+	| "optedOut"
+	| "optedIn"
+	| "wrongNumber"
+	| "refused"
+	| "perhapsDeclined"
+	| "declined"
+	| "declineNoticed"
+	| "ignored";
 
 /** Something that is known of a contact. */
 export interface ContactFact {
 	/**
 	 * What is known: they asked for no more texts (`optedOut`), or for them again (`optedIn`), wrote that the number is wrong
-	 * (`wrongNumber`), refused something (`refused`), tapped what may be a No (`perhapsDeclined`), declined a text (`declined`, and `declineNoticed` when the outbox saw that), or left
-	 * one without an answer (`ignored`).
+	 * (`wrongNumber`), refused something (`refused`), tapped what may be a No (`perhapsDeclined`), declined a text (`declined`,
+	 * and `declineNoticed` when the outbox saw that), or left one without an answer (`ignored`).
 	 */
 	fact: FactName;
 	/** Whose clock `at` is by: the service's, as of a message, or that of the outbox, as of a telephone call. */
