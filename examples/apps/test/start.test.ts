@@ -88,7 +88,7 @@ test.skipIf(process.platform !== "linux")(
 			expect(existsSync(opened)).toBe(false);
 		}
 		const asked = await demo(["--open"], { PATH });
-		expect(asked).toMatch(/^Starting the sandbox, and the CRM with its database/);
+		expect(asked).toMatch(/^Starting the sandbox …\nStarting the CRM, which makes its database/);
 		const [, url = "no address"] = /The demo +(http:\S+)/.exec(asked) ?? [];
 		await expect.poll(() => existsSync(opened) && readFileSync(opened, "utf8")).toBe(`${url}\n`);
 	},
