@@ -51,11 +51,14 @@ const agency = client.agency(process.env.MESSAGING_AGENCY_ID ?? "");
 const myPhone = process.env.MY_PHONE ?? "";
 `;
 
+/** The files that this page shows are run by tests of their own: see scripts/generate/recipes.ts. */
+export const pagesWithSamples = pages.filter(({ name }) => name !== "docs/crm.md");
+
 /**
  * The samples of the pages. One that continues the first sample starts where that one ends. What its reader has already,
  * such as a database, is in a comment before it, which nobody sees: `<!-- the reader has:`, code, `-->`.
  */
-export const pageSamples: Sample[] = pages.flatMap(({ name: file, text }) =>
+export const pageSamples: Sample[] = pagesWithSamples.flatMap(({ name: file, text }) =>
 	[...text.matchAll(/(?:^<!-- the reader has:\n(.*?)^-->\n\n)?^```ts\n(.*?)^```/gms)].map((match, number) => {
 		const [block, given = "", code = ""] = match;
 		const continues = /\b(client|agency)\b/.test(given + code) && !/const client = /.test(given + code);

@@ -5,7 +5,7 @@ const docs = fileURLToPath(new URL("..", import.meta.url));
 
 /** The pages in the order of the sidebar. Each page of this folder is in one group. A page may be named before it exists. */
 export const groups: Readonly<Record<string, readonly string[]>> = {
-	Start: ["first-send", "which-part", "why-not-fetch", "playground"],
+	Start: ["first-send", "which-part", "crm", "why-not-fetch", "playground"],
 	Read: ["reading"],
 	Send: ["window-and-queue", "reliability", "sent-delivered-failed"],
 	"Send durably": [
@@ -46,6 +46,9 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		"reference/changelog",
 	],
 };
+
+/** Pages that show whole programs, which other tests run: see scripts/generate/recipes.ts. */
+export const programs: ReadonlySet<string> = new Set(["crm", ...(groups.Recipes ?? [])]);
 
 /** Pages to look things up in, rather than to read through. All others are guides. */
 export const references: ReadonlySet<string> = new Set([

@@ -1,90 +1,120 @@
-// A small CRM's own code around the SDK: what test/crm.test.ts tests, and what yours would have in its place.
-import {
-	type AgencyClient,
-	type ConversationSummary,
-	isWindowOpen,
-	type Message,
-	operationIdFrom,
-	type RequestError,
-} from "messaging-conversations";
-import { isOptIn, isOptOut } from "messaging-conversations/outbox";
+// What the CRM does. Its pages and jobs call it, and the worker shares it.
+import { createClient, toE164 } from "messaging-conversations";
+import type { OutboxOptions } from "messaging-conversations/outbox";
+import { createOutbox, postgresStore } from "messaging-conversations/outbox";
+import postgres, { type TransactionSql as Tx } from "postgres";
 
-export interface Visit {
-	id: string;
+interface Visit {
+	id: string; // made with the form, so that a double click is one visit
+	agencyId: string;
 	phone: string;
-	at: Date;
-	address: string;
+	name: string;
+	flat: string;
+	at: string;
 }
 
-export type Reminder =
-	| "sent"
-	| "waits for consent"
-	| "sent, or waits for consent"
-	| "another text waits"
-	| "answer them first"
-	| "opted out"
-	| "ask again later"
-	| "call them instead";
+export function openCrm(more?: Partial<OutboxOptions>) {
+	const { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: apiKey } =
+		process.env;
+	const client = createClient({ baseUrl, apiKey });
+	const sql = postgres(process.env.DATABASE_URL ?? "", { onnotice() {} });
+	const outbox = createOutbox({
+		client,
+		store: postgresStore(sql, { prefix: "messaging.outbox" }),
+		quietHours: { from: "20:00", to: "08:00", timeZone: "Europe/Brussels" },
+		onPaused: ({ reason, error }) => console.error(reason, error?.message),
+		...more,
+	});
 
-/**
- * Reminds of a visit. Call it again for the same visit after "ask again later", or after a crash: nothing is sent twice.
- * A contact who has declined meanwhile may get the text after all. So do not call it again if the text may wait for
- * consent. After "ask again later" the text may wait too, because an answer can be lost. An outbox, as in ../send-queue, reads
- * before it sends again, and follows such a text to its end.
- */
-export async function remind(agency: AgencyClient, visit: Visit): Promise<Reminder> {
-	const body = `Your visit of ${visit.address} is at ${visit.at.toISOString().slice(11, 16)} (UTC).`;
-	const read = await agency.conversations.get(visit.phone).result();
-	if (!read.ok && read.error._tag !== "PartnerNotFound") return afterError(read.error);
-	if (read.ok && hasOptedOut(read.data.messagePage.messages)) return "opted out";
-	if (read.ok && isUnanswered(read.data.messagePage.messages)) return "answer them first";
-	const held = read.ok ? read.data.conversation.queuedMessages[0] : undefined;
-	// A second text would replace the one that waits.
-	if (held) return held.body === body ? "waits for consent" : "another text waits";
-	const result = await agency.messages
-		.send({
-			to: visit.phone,
-			body,
-			// A visit that moves is another reminder; the same one is never sent twice.
-			operationId: await operationIdFrom("reminder", visit.id, visit.at.toISOString()),
-		})
-		.result();
-	return result.ok ? (result.data.queued ? "waits for consent" : "sent") : afterError(result.error);
-}
-
-/** Whether the contact's newest STOP or START is a STOP, answered or not. A real CRM stores it: these are the newest 50. */
-function hasOptedOut(messages: readonly Message[]): boolean {
-	const words = messages.filter(({ direction }) => direction === "inbound").map(({ body }) => body);
-	return isOptOut(words.find((body) => isOptOut(body) || isOptIn(body)));
-}
-
-/** Whether the contact had the last word. It may be a no, and no function finds every way to say it. */
-function isUnanswered(messages: readonly Message[]): boolean {
-	return messages.find(({ templateName }) => templateName === null)?.direction === "inbound";
-}
-
-function afterError(error: RequestError): Reminder {
-	// The service took it, in an answer that does not say which: read the conversation.
-	if (error.outcome === "sent") return "sent, or waits for consent";
-	// The key or the configuration is at fault and not this visit: the whole job stops.
-	if (error._tag === "PartnerUnauthorized" || error._tag === "PartnerForbidden") throw error;
-	if (error._tag === "PartnerConfigurationError") throw error;
-	// Of somebody who took over the conversation meanwhile: a reminder fits all the same.
-	if (error.retryable || error._tag === "PartnerConflict") return "ask again later";
-	// It may have gone out, and the same request would fail again: somebody looks at the conversation.
-	return error.outcome === "unknown" ? "sent, or waits for consent" : "call them instead";
-}
-
-/** Who wrote and got no answer, the oldest first: the CRM's to-do list. */
-export async function unanswered(agency: AgencyClient, now: Date): Promise<ConversationSummary[]> {
-	const waiting: ConversationSummary[] = [];
-	for await (const conversation of agency.conversations.list({ pageSize: 100 })) {
-		// Whether those without a message come first or last is not documented.
-		if (conversation.lastMessageAt === null) continue;
-		// The most recent activity comes first. An open window is what makes an answer easy, so the rest is left alone.
-		if (Date.parse(conversation.lastMessageAt) < now.getTime() - 24 * 3_600_000) break;
-		if (conversation.lastMessageDirection === "inbound" && isWindowOpen(conversation, now))
-			waiting.unshift(conversation);
+	/** Texts how the visit is now, in place of what has not gone out yet. */
+	async function announce(tx: Tx, visitId: string, by: string, why: string) {
+		const [visit] = await tx`select * from visit_news where id = ${visitId}`;
+		if (!visit) throw new Error("There is no such visit.");
+		const { agencyId, to, version, flat, time, notBefore, notAfter } = visit;
+		const id = `${visitId}:${version}`;
+		const earlier = `${visitId}:${version - 1}`;
+		// What the service holds can't be taken back, only replaced
+		const reminder = await outbox.status(`${earlier}:reminder`);
+		const isHeld = reminder?.state === "held";
+		if (!isHeld) await outbox.cancel(`${earlier}:reminder`, { tx });
+		const supersedes = isHeld ? reminder.id : earlier;
+		const is = visit.called_off ? "is called off:" : "is on";
+		const texts = [
+			{ id, body: `Your visit of ${flat} ${is} ${time}.`, supersedes },
+			{ id: `${id}:reminder`, body: `Tomorrow, ${time}: ${flat}.`, notBefore },
+		];
+		for (const text of visit.is_reminded ? texts : texts.slice(0, 1)) {
+			const all = { ...text, agencyId, to, notAfter, by, why };
+			const { description } = await outbox.enqueue(all, { tx });
+			await tx`insert into visit_text values
+				(${text.id}, ${visitId}, ${description}) on conflict do nothing`;
+		}
 	}
-	return waiting;
+
+	return {
+		client,
+		outbox,
+		sql,
+		async migrate() {
+			await outbox.migrate();
+			await sql.file(new URL("schema.sql", import.meta.url));
+		},
+
+		/** A visit changes with its texts. To repeat a call changes nothing. */
+		book: ({ id, agencyId, phone, name, flat, at }: Visit, by: string) =>
+			sql.begin(async (tx) => {
+				const to = toE164(phone);
+				await tx`insert into contact (agency_id, phone, name)
+					values (${agencyId}, ${to}, ${name}) on conflict (agency_id, phone)
+					do update set name = excluded.name`;
+				await tx`insert into visit (id, agency_id, phone, flat, at)
+					values (${id}, ${agencyId}, ${to}, ${flat}, ${at})
+					on conflict do nothing`;
+				await announce(tx, id, by, "The visit was booked");
+			}),
+		move: (id: string, at: string, by: string) =>
+			sql.begin(async (tx) => {
+				await tx`update visit set at = ${at}, version = version + 1
+					where id = ${id} and at <> ${at} and not called_off`;
+				await announce(tx, id, by, "The visit was moved");
+			}),
+		callOff: (id: string, by: string) =>
+			sql.begin(async (tx) => {
+				await tx`update visit set called_off = true, version = version + 1
+					where id = ${id} and not called_off`;
+				await announce(tx, id, by, "The visit was called off");
+			}),
+		visits: (agencyId: string) =>
+			sql`select * from visit_status where agency_id = ${agencyId}`,
+		inbox: (agencyId: string) =>
+			sql`select * from inbox where agency_id = ${agencyId} order by at desc`,
+
+		/** Reaches those who wrote within a day, and said no to nothing. */
+		async campaign(agencyId: string, why: string, body: string, by: string) {
+			const all = { agencyId, body, by, why, purpose: "marketing" as const };
+			const contacts = sql`select id, phone as to from contact
+				where agency_id = ${agencyId}`;
+			for await (const some of contacts.cursor(1_000))
+				await outbox.enqueueMany(
+					some.map(({ id, to }) => ({ ...all, id: `${why}:${id}`, to })),
+				);
+		},
+
+		/** Who texted this person, why, and what became of it. */
+		audit: (agencyId: string, to: string) => outbox.list({ agencyId, to }),
+
+		/** Call it again as long as it lists texts: the service holds them. */
+		async erase(phone: string) {
+			const to = toE164(phone);
+			await sql`insert into erased values (sha256(${to}::bytea))
+				on conflict do nothing`; // first, so that nothing comes back
+			await sql`delete from contact where phone = ${to}`; // and all of theirs
+			return (await outbox.erase({ to, everyAgency: true })).tooLate;
+		},
+		async isErased(phone: string) {
+			const found = await sql`select from erased
+				where contact = sha256(${phone}::bytea)`;
+			return found.count > 0;
+		},
+	};
 }

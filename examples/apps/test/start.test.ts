@@ -124,6 +124,17 @@ test("npm run send-queue", async () => {
 	expect(await run("send-queue/demo.ts")).toBe("2 requests, 2 texts: It is! Would Friday suit you?\n");
 });
 
+test("npm run crm answers at its prompt, and ends", async () => {
+	const crm = spawn(process.execPath, [...node, "crm/main.ts"], { cwd, env, stdio: ["pipe", "pipe", "inherit"] });
+	let said = "";
+	crm.stdout.on("data", (text) => (said += text));
+	await expect.poll(() => said).toMatch(/Workers: \d+, \d+\n/);
+	crm.stdin.write("await outbox.health()\n");
+	await expect.poll(() => said).toMatch(/oldestDueAt: null/);
+	crm.stdin.end(".exit\n");
+	expect(await once(crm, "exit")).toEqual([0, null]);
+});
+
 test("npm run send-queue:worker", async () => {
 	const place = { DATABASE_URL: await serverPlace() };
 	const worker = spawn(process.execPath, [...node, "send-queue/worker.ts"], {
