@@ -7,7 +7,14 @@ import { gate } from "./gate/gate.ts";
 import { type Situation, storedSituation } from "./gate/situation.ts";
 import { onCancel } from "./gate/waiting.ts";
 import { check, line, longestName, text } from "./input.ts";
-import { type EraseOptions, erasedFrom, type StopOptions, stoppedFrom, type Whose } from "./recipient.ts";
+import {
+	type CancelAllOptions,
+	cancelledFrom,
+	type EraseOptions,
+	erasedFrom,
+	type WholeAgency,
+	type Whose,
+} from "./recipient.ts";
 import { type Change, isUnfinished, type OutboxText } from "./text.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -48,9 +55,9 @@ export async function cancel(context: OutboxContext, id: string, given: CancelOp
 	return row?.state === "cancelled";
 }
 
-export async function cancelAll(context: OutboxContext, given: StopOptions): Promise<CancelledTexts> {
-	const { recipient, by } = stoppedFrom(context.options, given, "cancelAll");
-	return stop(context, recipient, {}, by);
+export async function cancelAll(context: OutboxContext, given: CancelAllOptions): Promise<CancelledTexts> {
+	const { whose, by } = cancelledFrom(context.options, given);
+	return stop(context, whose, {}, by);
 }
 
 export async function erase(context: OutboxContext, given: EraseOptions): Promise<CancelledTexts> {
@@ -63,15 +70,15 @@ export async function erase(context: OutboxContext, given: EraseOptions): Promis
 /** First no further text may begin, then each one is cancelled. */
 async function stop(
 	context: OutboxContext,
-	recipient: Whose,
+	whose: Whose | WholeAgency,
 	marks: CancelMarks,
 	by?: string,
 ): Promise<CancelledTexts> {
 	const { store, clock } = context.options;
 	await clock.measure();
-	await store.stop(recipient, marks.erase ? "erase" : "cancelAll");
+	await store.stop(whose, marks.erase ? "erase" : "cancelAll");
 	const found: CancelledTexts = { cancelled: [], tooLate: [] };
-	for (const { id } of await store.unfinished(recipient)) {
+	for (const { id } of await store.unfinished(whose)) {
 		const row = await cancelText(context, id, marks, by);
 		found[row?.state === "cancelled" ? "cancelled" : "tooLate"].push(id);
 	}

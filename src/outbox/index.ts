@@ -34,7 +34,7 @@ export { createOutbox, type Outbox } from "./outbox.ts";
 export { isOptIn, isOptOut, isRefusal, isWrongNumber } from "./policy/opt-out/opt-out.ts";
 export type { OnHeld, Purpose } from "./policy/purpose.ts";
 export type { QuietHours } from "./policy/quiet-hours.ts";
-export type { ContactOptions, EraseOptions, StopOptions } from "./recipient.ts";
+export type { CancelAllOptions, ContactOptions, EraseOptions, StopOptions } from "./recipient.ts";
 export type { ReportOptions, ReportRow } from "./report.ts";
 export type { SettledChange } from "./settled.ts";
 export type { OutboxStatus } from "./status.ts";

@@ -25,7 +25,7 @@ import {
 } from "./operator.ts";
 import { type CheckedOptions, checkedOptions, type OutboxOptions } from "./options.ts";
 import { createOptOutReader } from "./policy/contact.ts";
-import type { EraseOptions, StopOptions } from "./recipient.ts";
+import type { CancelAllOptions, EraseOptions, StopOptions } from "./recipient.ts";
 import type { ReportOptions, ReportRow } from "./report.ts";
 import { acknowledge, type SettledChange, settled } from "./settled.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
@@ -189,11 +189,18 @@ export interface Outbox {
 	 * Cancels every text that waits for a contact, and marks those that are `sending` or `held` as {@link Outbox.cancel} does.
 	 * Covers texts whose transaction is still open. Texts that are enqueued later are sent. Without `agencyId` it covers all
 	 * agencies.
+	 *
+	 * With `agencyId` and without `to` it does so for all contacts of the agency, for example when the agency leaves you. From the
+	 * beginning on no request for one of their texts begins. They end one after the other, and if your process dies meanwhile, workers
+	 * end the rest.
+	 *
+	 * @throws PartnerInvalidInput if neither `to` nor `agencyId` is given, or if `to` is given as undefined
 	 * @example
 	 * const { tooLate } = await outbox.cancelAll({ to: "+447700900101" });
 	 * console.log(`${tooLate.length} texts may still be delivered`);
+	 * @example await outbox.cancelAll({ agencyId: agency.id, by: "Ann" });
 	 */
-	cancelAll: (options: StopOptions) => Promise<CancelledTexts>;
+	cancelAll: (options: CancelAllOptions) => Promise<CancelledTexts>;
 	/**
 	 * Erases a contact of an agency, or with `everyAgency: true` of all of them: cancels as {@link Outbox.cancelAll} does, and removes
 	 * the number, the text, `by`, `why`, `meta` and the steps of every finished row.

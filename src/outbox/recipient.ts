@@ -14,14 +14,28 @@ export interface ContactOptions {
 	agencyId?: string | undefined;
 }
 
-/** Which contact `cancelAll`, `optOut` and `optIn` mean, and who says so. */
+/** Which contact `optOut` and `optIn` mean, and who says so. */
 export interface StopOptions extends ContactOptions {
 	/**
-	 * Who says so: one line of at most 100 characters. It is in the steps of the texts that it changes. That of `optOut` and `optIn`
-	 * is also kept with what they say, for `optedOut`, until the contact is erased.
+	 * Who says so: one line of at most 100 characters. It is in the steps of the texts that it changes. It is also kept with what they
+	 * say, for `optedOut`, until the contact is erased.
 	 */
 	by?: string | undefined;
 }
+
+/** Whose texts `cancelAll` cancels: those to a contact, or, without `to`, all of one agency. */
+export type CancelAllOptions = (
+	| ContactOptions
+	| {
+			/** The agency's id: all its texts. */
+			agencyId: string;
+			/** Leave it out. A number that is undefined by mistake is refused, and cancels nothing. */
+			to?: never;
+	  }
+) & {
+	/** Who cancels them, for the steps of the texts: one line of at most 100 characters. */
+	by?: string | undefined;
+};
 
 /** Whom `erase` erases: a contact of one agency, or, in so many words, of every agency. */
 export type EraseOptions =
@@ -48,6 +62,11 @@ export interface Whose {
 	agencyId?: string;
 }
 
+/** All contacts of an agency. */
+export interface WholeAgency {
+	agencyId: string;
+}
+
 // The client knows numbers and agency ids.
 const stopping = fieldsOf<StopOptions>({
 	to: checkedLater(),
@@ -68,6 +87,25 @@ export function stoppedFrom(
 ): { recipient: Whose; by: string | undefined } {
 	const { by, ...whose } = check(stopping, "options", given, operation);
 	return { recipient: whoseOf(options, whose, operation), by };
+}
+
+/** Nothing of a whole agency is cancelled because a number was missing. */
+export function cancelledFrom(
+	options: CheckedOptions,
+	given: CancelAllOptions,
+): { whose: Whose | WholeAgency; by: string | undefined } {
+	const { to, agencyId, by } = check<Partial<StopOptions>>(stopping, "options", given, "cancelAll");
+	if (to !== undefined) return { whose: whoseOf(options, { to, agencyId }, "cancelAll"), by };
+	const isGiven = (name: string): boolean => Object.hasOwn(given, name);
+	if (isGiven("to") || !isGiven("agencyId"))
+		refuse(
+			"to",
+			"is missing. Pass the number of a contact, or agencyId alone to cancel all texts of an agency",
+			"cancelAll",
+		);
+	if (agencyId === undefined)
+		refuse("agencyId", "is missing. Pass the id of the agency whose texts are to be cancelled", "cancelAll");
+	return { whose: { agencyId: options.client.agency(agencyId).id }, by };
 }
 
 /** Nothing is erased in every agency because an id was missing. */

@@ -92,7 +92,7 @@ export interface OutboxStore extends DatabaseStore {
 		limit: number,
 		now: number,
 	) => Promise<{ texts: OpenText[]; facts: ContactFacts; isBehind?: boolean }>;
-	/** Finds all unfinished texts of a number; without an agency those of all agencies. */
+	/** Finds all unfinished texts of a number, without an agency those of all agencies; or without a number those of an agency. */
 	unfinished: (recipient: Partial<Recipient>) => Promise<OutboxText[]>;
 	/** Finds the sent texts of a recipient that are due. */
 	followed: (recipient: Recipient, now: number) => Promise<OutboxText[]>;
@@ -127,7 +127,10 @@ export interface OutboxStore extends DatabaseStore {
 	addKeys: (keys: ReadonlyMap<string, string>) => Promise<void>;
 	/** Finds the next numbers that texts have, some hundreds, behind one. An empty list is the end. */
 	numbers: (after: string) => Promise<string[]>;
-	/** Stops a recipient: texts whose transaction has begun before are not to be sent. Without an agency the number in all agencies. */
+	/**
+	 * Stops a recipient: texts whose transaction has begun before are not to be sent. Without an agency the number in all agencies, and
+	 * without a number all of an agency.
+	 */
 	stop: (recipient: Partial<Recipient>, source: FactSource) => Promise<void>;
 	/** Makes the waiting and held texts of a number due, or as soon as their turn comes; without an agency in all agencies. */
 	wake: (recipient: Partial<Recipient>, now: number) => Promise<void>;

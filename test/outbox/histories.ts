@@ -85,6 +85,7 @@ const act = fc.oneof(
 	},
 	{ weight: 1, arbitrary: fc.record({ do: fc.constant("cancel" as const), which: fc.nat(20) }) },
 	{ weight: 1, arbitrary: fc.record({ do: fc.constant("cancelAll" as const), who }) },
+	{ weight: 1, arbitrary: fc.record({ do: fc.constant("leaves" as const) }) },
 	{ weight: 1, arbitrary: fc.record({ do: fc.constant("stops" as const), who }) },
 	{
 		weight: 1,
@@ -288,6 +289,10 @@ async function playOn(given: History, openStore: OpenStore): Promise<string[]> {
 				await processes[1]?.outbox.cancelAll({ to: phone });
 				return network.stop(phone, "cancelAll");
 			}
+			case "leaves":
+				await processes[1]?.outbox.cancelAll({ agencyId: agency.id });
+				for (const phone of phones) network.stop(phone, "cancelAll of the agency");
+				return;
 			case "clock":
 				return setClock(next.minutes * 60_000);
 			case "settings":

@@ -130,12 +130,17 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 	const copies = (keep: (row: OutboxText) => boolean): OutboxText[] => structuredClone([...rows.values()].filter(keep));
 	const isIn = (recipient: Partial<Recipient>) => (row: OutboxText) =>
 		row.to === recipient.to && (recipient.agencyId === undefined || row.agencyId === recipient.agencyId);
+	const isOf =
+		({ agencyId }: Partial<Recipient>) =>
+		(row: OutboxText) =>
+			row.agencyId === agencyId;
 	const set = (row: OutboxText, change: Partial<OutboxText>) => rows.set(row.id, { ...row, ...change });
 	const nameOf = ({ agencyId = "", to }: Partial<Recipient>) => `${agencyId} ${to}`;
 	const isReady = (row: OutboxText, now: number) =>
 		row.state !== "waiting" || row.progress.attempts > 0 || row.readyAt <= now;
 	const isStopped = (row: OutboxText): boolean => {
-		const stopped = Math.max(cancelledAt.get(nameOf(row)) ?? -1, cancelledAt.get(nameOf({ to: row.to })) ?? -1);
+		const all: Partial<Recipient>[] = [row, { to: row.to }, { agencyId: row.agencyId }];
+		const stopped = Math.max(...all.map((whose) => cancelledAt.get(nameOf(whose)) ?? -1));
 		return (begun.get(row.id) ?? 0) <= stopped;
 	};
 	const rankOf = ({ state, progress }: OutboxText) =>
@@ -298,7 +303,10 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		async openWithFacts(recipient, limit, now) {
 			return { texts: openOf(recipient, limit, now), facts: factsOf(recipient) };
 		},
-		unfinished: async (recipient) => copies((row) => isIn(recipient)(row) && unfinished.includes(row.state)),
+		unfinished: async (recipient) => {
+			const isMeant = recipient.to === undefined ? isOf(recipient) : isIn(recipient);
+			return copies((row) => isMeant(row) && unfinished.includes(row.state));
+		},
 		followed: async (recipient, now) =>
 			copies(
 				(row) =>

@@ -1,6 +1,6 @@
 // What a text is for decides when it is sent: quiet hours, opt-outs, closed windows and texts that the service holds.
 
-import type { EnqueuedText, EraseOptions, OutboxOptions } from "messaging-conversations/outbox";
+import type { CancelAllOptions, EnqueuedText, EraseOptions, OutboxOptions } from "messaging-conversations/outbox";
 import { createOutbox } from "messaging-conversations/outbox";
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "./memory.ts";
@@ -566,6 +566,53 @@ describe("what was given", () => {
 		const { cancelled } = await outbox.erase({ to, everyAgency: true });
 		expect(cancelled).toEqual(["waits"]);
 		expect((await outbox.explain("others"))?.status).toMatchObject({ to: null, by: null, why: null });
+	});
+
+	test("texts of a whole agency are cancelled only by a call that names the agency and no number", async () => {
+		const world = createWorld();
+		const { outbox, anna, agency } = world;
+		const to = anna.phoneNumber;
+		await add(world, "waits", { notBefore: new Date(world.sandbox.clock.now().getTime() + 86_400_000) });
+		const inherited = Object.create({ agencyId: agency.id });
+		const bad: [given: unknown, field: string][] = [
+			[{}, "to"],
+			[{ by: "Ann" }, "to"],
+			[inherited, "options"],
+			[{ to: undefined }, "to"],
+			[{ to: undefined, agencyId: undefined }, "to"],
+			// The number of a contact without one must not cancel everybody's texts.
+			[{ to: undefined, agencyId: agency.id }, "to"],
+			[{ to: null, agencyId: agency.id }, "to"],
+			[{ to: "", agencyId: agency.id }, "to"],
+			[{ agencyId: undefined }, "agencyId"],
+			[{ agencyId: null }, "agencyId"],
+			[{ agencyId: "" }, "agencyId"],
+			[{ agencyId: "*" }, "agencyId"],
+			[{ agencyId: [agency.id] }, "agencyId"],
+			[{ agencyId: agency.id, everyAgency: true }, "options"],
+			[{ agencyId: agency.id, by: "" }, "by"],
+			[agency.id, "options"],
+			[null, "options"],
+			[undefined, "options"],
+		];
+		for (const [given, field] of bad) {
+			const error = await outbox.cancelAll(given as CancelAllOptions).catch((thrown: unknown) => thrown);
+			expect([given, error]).toMatchObject([given, { _tag: "PartnerInvalidInput", field }]);
+			expect(String(error)).not.toContain(to);
+			expect((await outbox.status("waits"))?.state).toBe("waiting");
+		}
+		expect(await outbox.cancelAll({ agencyId: agency.id })).toEqual({ cancelled: ["waits"], tooLate: [] });
+		// Without an agency a number still means every agency.
+		await add(world, "again");
+		expect(await outbox.cancelAll({ to, agencyId: undefined })).toEqual({ cancelled: ["again"], tooLate: [] });
+	});
+
+	test("an opt-out needs a number, also with an agency", async () => {
+		const { outbox, agency } = createWorld();
+		for (const method of ["optOut", "optIn"] as const) {
+			const given = { agencyId: agency.id } as Parameters<typeof outbox.optOut>[0];
+			await expect(outbox[method](given)).rejects.toMatchObject({ field: "to", operation: method });
+		}
 	});
 
 	test("the operationId does not depend on who sends a text and why", async () => {

@@ -66,6 +66,19 @@ describe("a text ends", () => {
 		},
 	);
 
+	test("stopped: a text whose transaction was still open when all texts of its agency were cancelled ends, also if its turn comes later", async () => {
+		const world = createWorld(defaults);
+		await add(world, "now");
+		await add(world, "later", { notBefore: inHours(world, 5) });
+		const store = { ...world.store, unfinished: async () => [] };
+		const outbox = world.restart({ store });
+		expect(await outbox.cancelAll({ agencyId: world.agency.id })).toEqual({ cancelled: [], tooLate: [] });
+		await add(world, "afterwards");
+		await world.pass({ hours: 6 });
+		for (const id of ["now", "later"]) expect(await stateOf(world, id)).toEqual(["cancelled", "requested"]);
+		expect(bodies(world)).toEqual(["afterwards"]);
+	});
+
 	test("superseded: the earlier text ends, although the process that enqueued the later one died before it was cancelled", async () => {
 		const world = createWorld(defaults);
 		await add(world, "at two");

@@ -1,5 +1,5 @@
 import type { PartnerErrorTag } from "messaging-conversations";
-import type { OutboxStatus, WaitsForKind } from "messaging-conversations/outbox";
+import type { CancelAllOptions, OutboxStatus, WaitsForKind } from "messaging-conversations/outbox";
 import { expectTypeOf, test } from "vitest";
 
 declare const status: OutboxStatus;
@@ -13,6 +13,16 @@ test("what a text waits for is one of the names, so that a page can have words f
 	const words = {} as Record<WaitsForKind, string>;
 	if (status.waitsFor) expectTypeOf(words[status.waitsFor.kind]).toEqualTypeOf<string>();
 	expectTypeOf<"weather">().not.toExtend<WaitsForKind>();
+});
+
+test("cancelAll takes a contact or an agency, and none of them by mistake", () => {
+	expectTypeOf<{ to: string }>().toExtend<CancelAllOptions>();
+	expectTypeOf<{ to: string; agencyId: string; by: string }>().toExtend<CancelAllOptions>();
+	expectTypeOf<{ agencyId: string; by: string }>().toExtend<CancelAllOptions>();
+	expectTypeOf<{ by: string }>().not.toExtend<CancelAllOptions>();
+	expectTypeOf<{ agencyId: undefined }>().not.toExtend<CancelAllOptions>();
+	expectTypeOf<{ agencyId?: string }>().not.toExtend<CancelAllOptions>();
+	expectTypeOf<{ to: undefined; agencyId: string }>().not.toExtend<CancelAllOptions>();
 });
 
 test("a switch over the state of a text is exhaustive", () => {

@@ -78,6 +78,28 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 		}),
 	],
 	[
+		"stop without a number does nothing",
+		/isStopped of the agency/,
+		(of) => ({
+			stop: async (recipient, source) => {
+				if (recipient.to !== undefined) await of.stop(recipient, source);
+			},
+		}),
+	],
+	[
+		"unfinished without a number finds nothing",
+		/unfinished of an agency/,
+		(of) => ({ unfinished: async (recipient) => (recipient.to === undefined ? [] : of.unfinished(recipient)) }),
+	],
+	[
+		"unfinished without a number finds the texts of all agencies",
+		/unfinished of an agency/,
+		(of) => ({
+			unfinished: async (recipient) =>
+				recipient.to === undefined ? of.unfinished({ to: "+447700900101" }) : of.unfinished(recipient),
+		}),
+	],
+	[
 		"stop covers later texts",
 		/isStopped/,
 		(of) => ({ open: async (...args) => (await of.open(...args)).map((row) => ({ ...row, isStopped: true })) }),

@@ -33,7 +33,9 @@ import {
 	isFree,
 	isFreeToSend,
 	isListed,
+	isNotStopped,
 	isOnlyRead,
+	lastStops,
 	marks,
 	mayHaveBegun,
 	ofAgency,
@@ -44,8 +46,8 @@ import {
 	type SupersededRow,
 	saved,
 	servedNow,
-	stoppedAt,
 	turnFirst,
+	unfinishedTextsOf,
 } from "./statements.ts";
 
 /** A sign that only utf8mb4 holds. Each text is read beside it, because a connection may have another character set than the last. */
@@ -91,13 +93,14 @@ const statements = (names: Names): Statements => {
 		find: `select *, ${sign} from ${texts} where id = $1 and state <> '${unconfirmed}'`,
 		byMessage: `select *, ${sign} from ${texts} where message_id = $1`,
 		open: (isAll) => `select t.*, ${sign}, begun_at as begun, 
-				${stoppedAt(contacts, "t.agency_id", "$5", "$6")} as last_stop
+				${lastStops(contacts, "t.agency_id", "$5", "$6")}
 			from ${texts} t force index (${isAll ? "number" : "turn"})
 			where recipient = $1 and agency_id = $2 and part_open is not null and next_at is not null and state in ${open}
 				and (attempts > 0 or ready_at <= $3)
 				${isAll ? `and part_number = 1 and seq > $4 order by seq limit ${atOnce}` : "order by part_open desc, purpose desc, priority desc, seq limit $4"}`,
 		unfinished: `select *, ${sign} from ${texts} force index (number)
 			where ${ofNumber} and part_number = 1 and next_at is not null and seq > $3 order by seq limit ${atOnce}`,
+		unfinishedOf: unfinishedTextsOf(texts, "force index (report)"),
 		followed: `select *, ${sign} from ${texts} where recipient = $1 and agency_id = $2 and next_at <= $3
 				and part_open is null and state in ('sent', 'delivered') order by seq`,
 		nextOf: `select next_at, state, purpose from ${texts} force index (queue)
@@ -115,7 +118,7 @@ const statements = (names: Names): Statements => {
 				${isLeased ? `, arrived = null, lease_until = ${clock} + ${saved.leaseMs}` : ""}
 			where seq = $1 and version = $2
 				${isLeased ? `and ${queues}.id = ${saved.lease} and token = ${saved.token} and ${isFreeToSend({ texts, agencies, contacts })} and ${mayWork({ meta })}` : ""}
-				${isGuarded ? `and begun_at > coalesce(${stoppedAt(contacts, `${texts}.agency_id`, saved.key, saved.hash)}, -1)` : ""}`,
+				${isGuarded ? `and ${isNotStopped("begun_at", contacts, `${texts}.agency_id`, saved.key, saved.hash)}` : ""}`,
 		stop: `insert into ${contacts} (agency_id, hash, key_id, stopped_at, stopped_source) values ($1, $2, $3, ${moment}, $4) on duplicate key update stopped_at = ${moment}, stopped_source = values(stopped_source)`,
 		meta: `select *, ${keysLength} as keys_length from ${meta} where ${isMeta}`,
 		addKeys: `update ${meta} set hash_keys = $1 where ${isMeta} and hash_keys = $2`,
@@ -307,7 +310,7 @@ const statements = (names: Names): Statements => {
 				? `${ofNumberIn("q1", "= 1")} union all ${ofNumberIn("q2", "is null")} order by seq desc limit ${atOnce}`
 				: part("primary", "");
 		},
-		bySeq: (seqs) => `select *, ${sign} from ${texts} where seq in (${seqs})`,
+		bySeq: (seqs) => `select *, ${sign} from ${texts} force index (primary) where seq in (${seqs})`,
 		countDays: (bounds) => countedByDay(`${texts} force index (report)`, bounds, `and state <> '${unconfirmed}'`),
 		nextAgency: `select agency_id from ${texts} force index (report) where agency_id > $1 order by agency_id limit 1`,
 		...leaseStatements(

@@ -45,7 +45,7 @@ const indexes = {
 	sent: "(agency_id, recipient, seq) where message_id is not null",
 	message: "(message_id) where message_id is not null",
 	number: `(recipient, (${isOpen}), seq)`,
-	report: "(agency_id, planned_at)",
+	report: "(agency_id, planned_at, seq)",
 	ended: "(since, seq) where next_at is null and recipient <> ''",
 	unacknowledged: "(since, seq) where unacknowledged is not null",
 	health: "(state, next_at) where state in ('waiting', 'sending', 'held', 'unknown')",

@@ -31,8 +31,10 @@ import {
 	isFree,
 	isFreeToSend,
 	isListed,
+	isNotStopped,
 	isOnlyRead,
 	isOpen,
+	lastStops,
 	marks,
 	mayHaveBegun,
 	ofAgency,
@@ -42,9 +44,9 @@ import {
 	type Statements,
 	saved,
 	servedNow,
-	stoppedAt,
 	turnFirst,
 	turnOrder,
+	unfinishedTextsOf,
 } from "./statements.ts";
 
 /** The moment of a statement, in microseconds. */
@@ -75,13 +77,14 @@ const statements = (
 	find: `select * from ${texts} where id = $1`,
 	byMessage: `select * from ${texts} where message_id = $1`,
 	open: (isAll) => `select t.*, begun_at as begun,
-			${stoppedAt(contacts, "t.agency_id", "$5", "$6")} as last_stop
+			${lastStops(contacts, "t.agency_id", "$5", "$6")}
 		from ${texts} t
 		where recipient = $1 and agency_id = $2 and next_at is not null and state in ${open}
 			and (attempts > 0 or ready_at <= $3)
 			${isAll ? `and ${isOpen} = 1 and seq > $4 order by seq limit ${atOnce}` : `order by ${turnOrder} limit $4`}`,
 	unfinished: `select * from ${texts} where ${ofNumber} and ${isOpen} = 1 and next_at is not null and seq > $3
 		order by seq limit ${atOnce}`,
+	unfinishedOf: unfinishedTextsOf(texts),
 	followed: `select * from ${texts}
 		where recipient = $1 and agency_id = $2 and next_at <= $3 and state in ('sent', 'delivered') order by seq`,
 	nextOf: `select next_at, state, purpose from ${texts}
@@ -100,7 +103,7 @@ const statements = (
 			arrived = case when ${saved.isLeased}::bigint = 1 then null else arrived end
 		where seq = $1 and version = $2
 			and (${saved.isLeased}::bigint = 0 or (exists (select 1 from lease) and ${isFreeToSend({ texts, agencies, contacts })} and ${hidden} is null and ${mayWork({ meta })}))
-			and (${saved.isGuarded}::bigint = 0 or begun_at > coalesce(${stoppedAt(contacts, `${texts}.agency_id`, `${saved.key}::text`, `${saved.hash}::text`)}, -1))
+			and (${saved.isGuarded}::bigint = 0 or ${isNotStopped("begun_at", contacts, `${texts}.agency_id`, `${saved.key}::text`, `${saved.hash}::text`)})
 		returning 1 as one`,
 	stop: `insert into ${contacts} (agency_id, hash, key_id, stopped_at, stopped_source) values ($1, $2, $3, ${moment}, $4) ${onSame} stopped_at = ${moment}, stopped_source = excluded.stopped_source`,
 	meta: `select *, ${keysLength} as keys_length from ${meta} where ${isMeta}`,

@@ -50,9 +50,10 @@ export function textFrom(row: Row): OutboxText {
 	};
 }
 
-/** The row of a text that is open, with what stopped its recipient. */
-export function openTextFrom({ begun, last_stop, ...row }: Row): OpenText {
-	return { ...textFrom(row), isStopped: last_stop !== null && Number(begun) <= Number(last_stop) };
+/** The row of a text that is open, with what stopped its recipient, or all of its agency. */
+export function openTextFrom({ begun, last_stop, agency_stop, ...row }: Row): OpenText {
+	const stops = [last_stop, agency_stop].filter((stop) => stop !== null);
+	return { ...textFrom(row), isStopped: stops.some((stop) => Number(begun) <= Number(stop)) };
 }
 
 /** What is on its way comes first, then what the service holds, then what was attempted. */

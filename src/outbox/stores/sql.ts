@@ -5,7 +5,7 @@
 
 import { type Awaitable, after } from "../awaitable.ts";
 import { bandOf, type OutboxStore, storeMark } from "../store.ts";
-import type { NewText, OpenText, OutboxText, Recipient } from "../text.ts";
+import { isUnfinished, type NewText, type OpenText, type OutboxText, type Recipient } from "../text.ts";
 import { inChunks, type Row, type Value } from "./connection.ts";
 import { createContactNames } from "./contact-names.ts";
 import { withoutValues } from "./database-error.ts";
@@ -19,7 +19,7 @@ import { inTurn, openTextFrom, savedValues, textFrom } from "./rows.ts";
 import { refuseChange, refuseWork } from "./schema.ts";
 import { createSigns, isLess } from "./signs.ts";
 import { atOnce, type Database, ownChanges } from "./statements.ts";
-import { createSweeps } from "./sweep.ts";
+import { createSweeps, pauseSince } from "./sweep.ts";
 
 /** A database takes some thousand values in one statement. */
 const mostAcknowledged = 1_000;
@@ -71,6 +71,24 @@ export function createSqlStore(database: Database): OutboxStore {
 				return textFrom(tx === undefined ? row : refuseChangedText(row));
 			});
 		});
+	}
+
+	/** All unfinished texts of an agency. Those that come later are not meant, and the search ends however many come. */
+	async function unfinishedOf(agencyId: string): Promise<OutboxText[]> {
+		const end = Number((await query(statements.last, []))[0]?.seq ?? 0);
+		const found: OutboxText[] = [];
+		for (let place = [Number.MIN_SAFE_INTEGER, 0]; ; ) {
+			const began = performance.now();
+			const rows = await query(statements.unfinishedOf, [agencyId, ...place, end]);
+			const seqs = rows.flatMap(({ seq, fits }) => (Number(fits) === 1 ? [Number(seq)] : []));
+			const some = seqs.length > 0 ? await textsOf(statements.bySeq(seqs.join(", ")), []) : [];
+			// Some have ended meanwhile.
+			found.push(...some.filter(({ state }) => isUnfinished(state)));
+			const last = rows.at(-1);
+			if (!last || rows.length < atOnce) return found.sort((one, other) => one.seq - other.seq);
+			place = [Number(last.planned_at), Number(last.seq)];
+			await pauseSince(began);
+		}
 	}
 
 	/** Refuses a role that does not see all rows, before anything is decided by what it sees. */
@@ -180,7 +198,10 @@ export function createSqlStore(database: Database): OutboxStore {
 			const texts = found.flatMap(({ rest }) => (rest.seq === null ? [] : [openTextFrom(rest)]));
 			return { texts: texts.sort(inTurn).slice(0, limit), facts: found[0]?.facts ?? {}, isBehind };
 		},
-		unfinished: (recipient) => inParts((after) => textsOf(statements.unfinished, [...whose(recipient), after])),
+		unfinished: (recipient) =>
+			recipient.to === undefined
+				? unfinishedOf(recipient.agencyId ?? "")
+				: inParts((after) => textsOf(statements.unfinished, [...whose(recipient), after])),
 		followed: (recipient, now) => textsOf(statements.followed, [...whose(recipient), now]),
 		async save(text, { unlessStopped: isGuarded = false, lease, leaseMs = 0 } = {}) {
 			const { keyId, hash } = isGuarded ? await names.nameOf(text.to) : { keyId: "", hash: "" };
@@ -194,8 +215,8 @@ export function createSqlStore(database: Database): OutboxStore {
 			wrote({ ...text, version: text.version + 1 });
 			return true;
 		},
-		stop: changing("cancelAll", async ({ agencyId = "", to = "" }, source) => {
-			const { keyId, hash } = await names.nameOf(to);
+		stop: changing("cancelAll", async ({ agencyId = "", to }, source) => {
+			const { keyId, hash } = to === undefined ? { keyId: "", hash: "" } : await names.nameOf(to);
 			await query(statements.stop, [agencyId, hash, keyId, source]);
 			await nextMoment();
 		}),

@@ -37,8 +37,10 @@ import {
 	isFree,
 	isFreeToSend,
 	isListed,
+	isNotStopped,
 	isOnlyRead,
 	isOpen,
+	lastStops,
 	marks,
 	mayHaveBegun,
 	ofAgency,
@@ -48,9 +50,9 @@ import {
 	type Statements,
 	saved,
 	servedNow,
-	stoppedAt,
 	turnFirst,
 	turnOrder,
+	unfinishedTextsOf,
 } from "./statements.ts";
 
 /** One connection writes at a time, so that the order of arrival is that of the transactions. A stop counts in it. */
@@ -74,13 +76,14 @@ const statements = ({ texts, contacts, queues, agencies, workers, leases, meta }
 	find: `select * from ${texts} where id = $1`,
 	byMessage: `select * from ${texts} where message_id = $1`,
 	open: (isAll) => `select t.*, seq as begun,
-			${stoppedAt(contacts, "t.agency_id", "$5", "$6")} as last_stop
+			${lastStops(contacts, "t.agency_id", "$5", "$6")}
 		from ${texts} t
 		where recipient = $1 and agency_id = $2 and next_at is not null and state in ${open}
 			and (attempts > 0 or ready_at <= $3)
 			${isAll ? `and ${isOpen} = 1 and seq > $4 order by seq limit ${atOnce}` : `order by ${turnOrder} limit $4`}`,
 	unfinished: `select * from ${texts} where ${ofNumber} and ${isOpen} = 1 and next_at is not null and seq > $3
 		order by seq limit ${atOnce}`,
+	unfinishedOf: unfinishedTextsOf(texts),
 	followed: `select * from ${texts}
 		where recipient = $1 and agency_id = $2 and next_at <= $3 and state in ('sent', 'delivered') order by seq`,
 	nextOf: `select next_at, state, purpose from ${texts}
@@ -94,7 +97,7 @@ const statements = ({ texts, contacts, queues, agencies, workers, leases, meta }
 			${isLeased ? ", arrived = null" : ""}
 		where seq = $1 and version = $2
 			${isLeased ? `and exists (select 1 from ${queues} where id = ${saved.lease} and token = ${saved.token}) and ${isFreeToSend({ texts, agencies, contacts })} and ${mayWork({ meta })}` : ""}
-			${isGuarded ? `and seq > coalesce(${stoppedAt(contacts, `${texts}.agency_id`, saved.key, saved.hash)}, -1)` : ""}
+			${isGuarded ? `and ${isNotStopped("seq", contacts, `${texts}.agency_id`, saved.key, saved.hash)}` : ""}
 		returning 1 as one`,
 	stop: `insert into ${contacts} (agency_id, hash, key_id, stopped_at, stopped_source) values ($1, $2, $3, ${moment(texts)}, $4) ${onSame} stopped_at = ${moment(texts)}, stopped_source = excluded.stopped_source`,
 	meta: `select *, ${keysLength} as keys_length from ${meta} where ${isMeta}`,

@@ -139,6 +139,11 @@ export interface Statements extends LeaseStatements {
 	open: (isAll: boolean) => string;
 	/** recipient, agency, the last one before */
 	unfinished: string;
+	/**
+	 * The next texts of an agency, and which are unfinished. A statement reads {@link atOnce} rows of an index, whether they fit or not.
+	 * agency, `planned_at` and `seq` of the last one before, the last one there was at the beginning
+	 */
+	unfinishedOf: string;
 	/** recipient, agency, now */
 	followed: string;
 	/** recipient, agency, now */
@@ -151,7 +156,7 @@ export interface Statements extends LeaseStatements {
 	save: (options: SaveOptions) => string;
 	/** Before a `save` with a lease: lease, token, its length */
 	prolong?: string;
-	/** agency, hash, key, source */
+	/** agency, hash, key, source. Hash and key are empty for all contacts of the agency. */
 	stop: string;
 	/** What the outbox knows of itself. */
 	meta: string;
@@ -527,8 +532,31 @@ export function countedByDay(texts: string, bounds: readonly number[], fits = ""
 }
 
 /** When the number of a text was last stopped, in its agency or in all of them. */
-export const stoppedAt = (contacts: string, agency: string, key: string, hash: string): string =>
+const numberStoppedAt = (contacts: string, agency: string, key: string, hash: string): string =>
 	`(select max(s.stopped_at) from ${contacts} s where s.key_id = ${key} and s.hash = ${hash} and s.agency_id in ('', ${agency}))`;
+
+/** When all contacts of its agency were last stopped. */
+const agencyStoppedAt = (contacts: string, agency: string): string =>
+	`(select s.stopped_at from ${contacts} s where s.key_id = '' and s.hash = '' and s.agency_id = ${agency})`;
+
+/** Columns: what has stopped a text. In two, so that each is found by the whole key of its row. */
+export const lastStops = (contacts: string, agency: string, key: string, hash: string): string =>
+	`${numberStoppedAt(contacts, agency, key, hash)} as last_stop, ${agencyStoppedAt(contacts, agency)} as agency_stop`;
+
+/** That nothing has stopped a text since its transaction began. */
+export const isNotStopped = (begun: string, contacts: string, agency: string, key: string, hash: string): string =>
+	[numberStoppedAt(contacts, agency, key, hash), agencyStoppedAt(contacts, agency)]
+		.map((stop) => `${begun} > coalesce(${stop}, -1)`)
+		.join(" and ");
+
+/** The next texts of an agency, in the order of an index. Not every database goes on in its middle by one comparison of two columns. */
+export function unfinishedTextsOf(texts: string, index = ""): string {
+	const next = (after: string, name: string): string =>
+		`select * from (select seq, planned_at, case when state in ${open} and next_at is not null then 1 else 0 end as fits
+			from ${texts} ${index} where agency_id = $1 and ${after} and seq <= $4 order by planned_at, seq limit ${atOnce}) as ${name}`;
+	return `${next("planned_at = $2 and seq > $3", "q1")} union all ${next("planned_at > $2", "q2")}
+		order by planned_at, seq limit ${atOnce}`;
+}
 
 /** That a text that is changed may be sent: nothing is suspended, and the sends of everybody are not paused. */
 export function isFreeToSend({ texts, agencies, contacts }: Pick<Names, "texts" | "agencies" | "contacts">): string {

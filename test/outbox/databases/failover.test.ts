@@ -71,7 +71,12 @@ describe.each(databases)("%s", (_, lossy) => {
 	test("#56 what is lost is found, nothing goes out twice or after a no, and what was never due waits", async () => {
 		const database = await lossy();
 		const world = await createWorld(database);
-		const { sandbox, one, other, contact, texts, enqueue, state, lost, signs } = world;
+		const { sandbox, one, other, contact, texts, enqueue, state, lost, signs, inHours } = world;
+		const leaving = sandbox.link({ name: "Leaving" });
+		const client = leaving.contact("+447700900190");
+		client.writes("Hello");
+		const left = { id: "left", agencyId: leaving.id, to: client.phoneNumber, body: "Text of an agency that left" };
+		await one.enqueue({ ...left, notBefore: inHours(4) });
 		for (const name of ["sent", "phoned", "cancelled", "stopped"] as const) contact(name).writes("Hello");
 		for (const name of ["sent", "declined"] as const) await enqueue(name, 1);
 		for (const name of ["phoned", "cancelled", "stopped"] as const) await enqueue(name, 4, { purpose: "marketing" });
@@ -93,6 +98,7 @@ describe.each(databases)("%s", (_, lossy) => {
 		await one.optOut({ to: contact("phoned").phoneNumber });
 		expect(await other.cancel("cancelled")).toBe(true);
 		await other.cancelAll({ to: contact("stopped").phoneNumber });
+		expect(await other.cancelAll({ agencyId: leaving.id })).toEqual({ cancelled: ["left"], tooLate: [] });
 		await signs();
 		await database.lose();
 
@@ -105,9 +111,10 @@ describe.each(databases)("%s", (_, lossy) => {
 		sandbox.clock.advance({ hours: 4 });
 		await expect.poll(() => state("lead"), patience).toBe("held");
 		await expect.poll(async () => (await one.health()).texts.waiting, patience).toBe(0);
-		expect(await Promise.all(["phoned", "cancelled", "stopped"].map(state))).toEqual(
-			Array.from({ length: 3 }, () => "cancelled"),
+		expect(await Promise.all(["phoned", "cancelled", "stopped", "left"].map(state))).toEqual(
+			Array.from({ length: 4 }, () => "cancelled"),
 		);
+		expect(client.inbox()).toEqual([]);
 		expect(texts("sent")).toEqual(["Text for sent"]);
 		for (const name of ["declined", "phoned", "cancelled", "stopped"] as const) expect(texts(name)).toEqual([]);
 		// The two that had been due.

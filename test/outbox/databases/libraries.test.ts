@@ -86,6 +86,8 @@ describe.each(libraries)("%s", (_, open) => {
 		expect(await outbox.settled()).toEqual([]);
 		await outbox.enqueue({ ...note, id: "c", priority: 3, notBefore: new Date(Date.now() + 900_000_000) });
 		expect(await outbox.cancelAll({ to: note.to })).toEqual({ cancelled: ["c"], tooLate: [] });
+		await outbox.enqueue({ ...note, id: "d", notBefore: new Date(Date.now() + 900_000_000) });
+		expect(await outbox.cancelAll({ agencyId: note.agencyId })).toEqual({ cancelled: ["d"], tooLate: [] });
 		await outbox.erase({ to: note.to, everyAgency: true });
 		expect(await store.find("a")).toMatchObject({ to: "", body: "" });
 	});

@@ -40,6 +40,8 @@ test.each([
 		expect(await store.unfinished(to)).toHaveLength(count / 6);
 		const turn = await store.open({ ...to, agencyId }, count, 1);
 		expect(turn.map(({ seq }) => seq)).toEqual((await store.unfinished(to)).map(({ seq }) => seq));
+		// Of a whole agency, half of whose texts have ended.
+		expect(new Set((await store.unfinished({ agencyId })).map(({ seq }) => seq)).size).toBe(waiting);
 		await store.wake({ ...to, agencyId }, 900_000);
 		expect(await counted("next_at = 900000")).toBe(count / 6);
 		// Of the few that sleep it reads no others.

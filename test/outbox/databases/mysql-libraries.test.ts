@@ -82,6 +82,8 @@ describe.each(mysqlKinds)("%s", (kind) => {
 			const later = { ...note, id: "c", priority: 3, notBefore: new Date(Date.now() + 900_000_000) };
 			await (nested ?? transaction)(async (tx) => void (await outbox.enqueue(later, { tx })));
 			expect(await outbox.cancelAll({ to: note.to })).toEqual({ cancelled: ["c"], tooLate: [] });
+			await outbox.enqueue({ ...later, id: "d" });
+			expect(await outbox.cancelAll({ agencyId: note.agencyId })).toEqual({ cancelled: ["d"], tooLate: [] });
 			await outbox.erase({ to: note.to, everyAgency: true });
 			expect(await store.find("a")).toMatchObject({ to: "", body: "" });
 			expect(await outbox.purge({ before: new Date(Date.now() + 900_000_000) })).toBe(0);

@@ -44,7 +44,9 @@ export async function runStatements(store: OutboxStore): Promise<void> {
 	await store.list("unknown", 10, "agy_1");
 	await store.unacknowledged(100);
 	await store.acknowledge([{ id: "t1", revision: 1 }], undefined);
+	await store.unfinished({ agencyId: queue.agencyId });
 	await store.stop(queue, "cancelAll");
+	await store.stop({ agencyId: queue.agencyId }, "cancelAll");
 	await store.erase({ id: "t1" });
 	await store.purge(0);
 }

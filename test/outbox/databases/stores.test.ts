@@ -136,7 +136,10 @@ test.each(["outbox", "crm.outbox"])("an index that is missing is created: %s", a
 	expect(before).toHaveLength(1);
 });
 
-test("a stop covers a text whose transaction commits later, and none that is enqueued later", async () => {
+test.each([
+	["of a contact", { agencyId: text.agencyId, to: text.to }],
+	["of an agency", { agencyId: text.agencyId }],
+])("a stop %s covers a text whose transaction commits later, and none that is enqueued later", async (_, whose) => {
 	const pool = await openPool();
 	const store = postgresStore(pool);
 	await store.migrate();
@@ -146,7 +149,7 @@ test("a stop covers a text whose transaction commits later, and none that is enq
 		for (const tx of [first, second]) await tx.query("begin");
 		// Both transactions began before the stop. One text is enqueued before it, the other one after it.
 		await store.insert({ ...text, id: "stored" }, first);
-		await store.stop(text, "cancelAll");
+		await store.stop(whose, "cancelAll");
 		await store.insert({ ...text, id: "begun" }, second);
 		await store.insert({ ...text, id: "later" }, undefined);
 		for (const tx of [first, second]) await tx.query("commit");

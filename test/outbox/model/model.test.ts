@@ -14,7 +14,8 @@ const worlds: [name: string, bounds: Bounds][] = [
 	["a kill and a loss", { ...one, kills: 1, losses: 1 }],
 	["two texts in an open window", two],
 	["two texts in a closed window", { ...two, window: "closed" }],
-	["texts that are cancelled", { ...two, cancels: true, ticks: 0 }],
+	["texts that are cancelled", { ...two, cancels: "contact", ticks: 0 }],
+	["texts that are cancelled with all of their agency", { ...two, cancels: "agency", ticks: 0 }],
 	["queues that are deleted", { ...one, forgets: true }],
 	["a clock that is set", { ...one, clockStepMs: 3_600_000 }],
 ];

@@ -29,8 +29,8 @@ export interface Bounds {
 	losses: number;
 	/** Whether workers stand still at reads of the store too that a later statement checks. */
 	isFine?: boolean;
-	/** Texts may be cancelled at any moment. */
-	cancels?: boolean;
+	/** Texts may be cancelled at any moment: those of the contact, or of the agency. */
+	cancels?: "contact" | "agency";
 	/** The queues may be deleted at any moment, once, with the leases of those who work. */
 	forgets?: boolean;
 	/** How much the clock of the first worker may be set forward or back at any moment, once. */
@@ -158,7 +158,7 @@ export class World {
 			this.#used.ticks++;
 		} else if (act === "enqueues the second") await this.#enqueue("second", this.#bounds.priority);
 		else if (act === "cancels all") {
-			await this.#outbox(undefined).cancelAll({ to });
+			await this.#outbox(undefined).cancelAll(this.#bounds.cancels === "agency" ? { agencyId } : { to });
 			const { rows } = this.#store.dump();
 			this.#cancelled = new Set(rows.flatMap(({ id, state }) => (state === "cancelled" ? [id] : [])));
 		} else if (act === "queues are deleted") {

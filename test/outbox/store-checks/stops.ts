@@ -1,7 +1,7 @@
 // A stop ends what was enqueued before it, and nothing that is enqueued later.
 import type { ContactFacts, OutboxStore, Recipient } from "../port.ts";
 import { equal, like } from "./assert.ts";
-import { type Check, change, noon, otherAgency, otherNumber, recipient, rowOf, textOf } from "./check.ts";
+import { type Check, change, idsOf, noon, otherAgency, otherNumber, recipient, rowOf, textOf } from "./check.ts";
 
 /** Whether each text of a recipient was stopped, by id. */
 async function stopsOf(store: OutboxStore, { agencyId, to }: Recipient): Promise<Record<string, boolean>> {
@@ -106,6 +106,50 @@ export const stopChecks: Check[] = [
 			equal("isStopped at the other agency", await stopsOf(store, otherAgency), { x: true, y: false });
 			equal("isStopped of another number", await stopsOf(store, otherNumber), { z: false });
 			equal("save unlessStopped of a stopped text", await begin(store, "x"), false);
+		},
+	},
+	{
+		title: "stop without a number covers all of the agency's existing texts, and none that is inserted later",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("x", otherAgency), textOf("z", otherNumber), textOf("sent"));
+			await change(store, "sent", { state: "sent", nextAt: noon + 5 });
+			const agency = { agencyId: recipient.agencyId };
+			equal("unfinished of an agency", idsOf(await store.unfinished(agency)), ["a", "z"]);
+			equal("unfinished of nobody", await store.unfinished({}), []);
+			await store.stop(agency, "cancelAll");
+			await store.insert(textOf("b"), undefined);
+			await store.insert(textOf("y", otherNumber), undefined);
+			equal("isStopped of the agency", await stopsOf(store, recipient), { a: true, b: false });
+			equal("isStopped of another number", await stopsOf(store, otherNumber), { z: true, y: false });
+			equal("isStopped at another agency", await stopsOf(store, otherAgency), { x: false });
+			equal(
+				"openWithFacts of a stopped agency",
+				(await store.openWithFacts(recipient, 10, noon)).texts[0]?.isStopped,
+				true,
+			);
+			equal("save unlessStopped of a stopped text", await begin(store, "z"), false);
+			equal("save unlessStopped of a later text", await begin(store, "y"), true);
+			equal("save unlessStopped of another agency's text", await begin(store, "x"), true);
+			equal("unfinished after the stop", idsOf(await store.unfinished(agency)), ["a", "z", "b", "y"]);
+			// An earlier stop of the contact stays beside it.
+			await store.stop(otherNumber, "cancelAll");
+			equal("isStopped by a later stop of the contact", await stopsOf(store, otherNumber), { y: true, z: true });
+			equal("isStopped of the first number then", await stopsOf(store, recipient), { a: true, b: false });
+		},
+	},
+	{
+		title: "stop of an agency and its suspension leave each other as they are",
+		async run(given) {
+			const store = await given(textOf("a"));
+			const { agencyId } = recipient;
+			await store.suspend({ agencyId, reason: "Closed", by: null, since: noon });
+			await store.stop({ agencyId }, "cancelAll");
+			like("suspended after stop", await store.suspended(), [{ agencyId, reason: "Closed", since: noon }]);
+			equal("endSuspension after stop", await store.endSuspension(agencyId, noon), true);
+			equal("isStopped after endSuspension", await stopsOf(store, recipient), { a: true });
+			equal("save unlessStopped after endSuspension", await begin(store, "a"), false);
+			equal("suspended after endSuspension", await store.suspended(), []);
+			equal("contacts of a stopped agency", await store.contacts(), []);
 		},
 	},
 	{
