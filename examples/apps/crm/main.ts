@@ -21,7 +21,8 @@ const workers = [startWorker(), startWorker()];
 console.log(`Anna's phone: ${service.controlUrl}/ui/#token=${service.token}`);
 console.log(`Workers: ${workers.map(({ pid }) => pid).join(", ")}`);
 const prompt = start("crm> ");
-Object.assign(prompt.context, { ...crm, ...service, anna, startWorker });
+Object.assign(prompt.context, { ...crm, ...service, anna });
+Object.assign(prompt.context, { workers, startWorker });
 prompt.once("exit", async () => {
 	for (const worker of workers) worker.kill();
 	await crm.sql.end();

@@ -25,7 +25,7 @@ create table if not exists visit_text (
 );
 
 create or replace view visit_status as
-select visit.*, text.id as text, text.status
+select visit.id, agency_id, flat, at, text.id as text, text.status
 from visit join visit_text text on text.visit_id = visit.id
 order by visit.at, text.id;
 

@@ -76,6 +76,8 @@ test("a visit is confirmed, moved and called off, and a click that is repeated c
 	await book("v", "2090-01-13T13:00:00Z");
 	for (let click = 0; click < 2; click++) await crm.move("v", "2090-01-14T15:30:00Z", "Bo");
 	await crm.outbox.runOnce();
+	await crm.move("v", "2090-01-14T15:30:00Z", "Bo");
+	await crm.outbox.runOnce();
 	for (let click = 0; click < 2; click++) await crm.callOff("v", "Bo");
 	await crm.move("v", "2090-01-15T15:30:00Z", "Bo");
 	await crm.outbox.runOnce();
