@@ -16,13 +16,13 @@ process.env.MESSAGING_BASE_URL = service.baseUrl;
 process.env.MESSAGING_API_KEY = service.apiKey;
 const crm = openCrm();
 await crm.migrate();
-const startWorker = () => fork(new URL("worker.ts", import.meta.url));
-const workers = [startWorker(), startWorker()];
+const file = new URL("worker.ts", import.meta.url);
+const workers = [fork(file), fork(file)];
+const addWorker = () => workers.push(fork(file));
 console.log(`Anna's phone: ${service.controlUrl}/ui/#token=${service.token}`);
 console.log(`Workers: ${workers.map(({ pid }) => pid).join(", ")}`);
 const prompt = start("crm> ");
-Object.assign(prompt.context, { ...crm, ...service, anna });
-Object.assign(prompt.context, { workers, startWorker });
+Object.assign(prompt.context, { ...crm, ...service, anna, workers, addWorker });
 prompt.once("exit", async () => {
 	for (const worker of workers) worker.kill();
 	await crm.sql.end();
