@@ -51,6 +51,7 @@ export interface ContactFact {
 export interface ExportBegin {
 	/** The version of the format. */
 	version: 1;
+	/** What the record is: the export begins. */
 	kind: "begin";
 	/** When the export began, in ISO 8601. */
 	exportedAt: string;
@@ -58,7 +59,9 @@ export interface ExportBegin {
 
 /** The key of hashes that follow. It is a secret: with it somebody can find out whose hash it is, by trying all numbers. */
 export interface ExportKey {
+	/** The version of the format. */
 	version: 1;
+	/** What the record is: a key of hashes. */
 	kind: "key";
 	/** Its random id. */
 	keyId: string;
@@ -68,7 +71,9 @@ export interface ExportKey {
 
 /** What is known of a contact, in an agency or in all of them. */
 export interface ExportContact {
+	/** The version of the format. */
 	version: 1;
+	/** What the record is: a contact. */
 	kind: "contact";
 	/** The agency's id; null for all agencies. */
 	agencyId: string | null;
@@ -84,7 +89,9 @@ export interface ExportContact {
 
 /** The last record of an export. Without it the export was cut off. */
 export interface ExportEnd {
+	/** The version of the format. */
 	version: 1;
+	/** What the record is: the export is whole. */
 	kind: "end";
 	/** How many contacts the records before it have. */
 	contacts: number;

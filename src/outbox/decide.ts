@@ -6,6 +6,7 @@ import type { Message } from "messaging-conversations";
 import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
 import { baselineBefore, serviceNow } from "./baseline.ts";
 import { latestByOwn } from "./clocks.ts";
+import { templateOf } from "./consent.ts";
 import {
 	byOthers,
 	declineIn,
@@ -185,8 +186,9 @@ function ifEmpty(text: OutboxText, match: Match, rules: Rules, now: number): Cha
 	// They may have consented right before the service dropped it, or it is slow.
 	if (reason === "no_answer" && taps.length > 0 && others.length === 0 && text.progress.replacedBy === null)
 		return { ...ended("unknown", "ambiguous"), progress: seen };
-	// One of two buttons may have been a Yes.
-	const hasTappedBoth = others.some(({ buttonClicked }) => buttonClicked !== others[0]?.buttonClicked);
+	// One of two buttons of a template may have been a Yes.
+	const answers = others.map((tap) => ({ code: tap.buttonClicked, to: templateOf(tap, match.reading.messages) }));
+	const hasTappedBoth = answers.some(({ code, to }) => answers.some((other) => other.to === to && other.code !== code));
 	const isUnsure = (reason === "displaced" && others.length > 0) || (reason === "declined" && hasTappedBoth);
 	const mayBeDeclined = isUnsure ? true : undefined;
 	const silentUntil = newestOf(match.reading.messages).newest ?? undefined;

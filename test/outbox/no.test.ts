@@ -241,6 +241,19 @@ describe("it is not certain", () => {
 	});
 });
 
+test("a tap on a button that the template of our held text does not offer hides no No to that text", async () => {
+	const world = createShown();
+	const { anna, sandbox, pass } = world;
+	await add(world, "held");
+	await pass(minutes(1));
+	await add(world, "notice", { notBefore: later(world, 3) });
+	anna.declines();
+	sandbox.clock.advance({ ms: 30_000 });
+	anna.taps("visit_confirm");
+	await pass({ hours: 4 });
+	expect(await statesOf(world, "held", "notice")).toEqual([["dropped", "declined"], declined]);
+});
+
 describe("no No is", () => {
 	/** The edit, after the agency has shown its Yes. */
 	const shown: Record<string, Shown> = {
