@@ -200,6 +200,13 @@ async function live(seed: number, kind: Kind): Promise<string[]> {
 		},
 		accepts() {
 			noAt = 0;
+			// A Yes takes back a No to the same request for consent.
+			const asked = anna.state().messages.filter(({ author }) => author === "template");
+			if (Date.parse(asked.at(-1)?.at ?? "") <= declinedAt) {
+				declinedAt = 0;
+				welcome("a decline");
+				welcome("an earlier decline");
+			}
 			anna.accepts();
 		},
 		declines() {
