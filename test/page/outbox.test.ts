@@ -54,6 +54,7 @@ test("texts show state, reason and next attempt, and polls what they delivered a
 	await picture(page, "outbox");
 	// What the contact does shows in the lane, without a click.
 	await page.getByRole("button", { name: "Accept" }).click();
+	await expect.poll(() => agency.contact(anna).state().held).toBeNull();
 	sandbox.clock.advance({ minutes: 15 });
 	await outbox.runOnce();
 	await shows(text("answer-1"), "sent since");
