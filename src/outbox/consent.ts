@@ -4,10 +4,11 @@
  */
 import type { Message } from "messaging-conversations";
 import { isTap, isText, newestTime, type Reading, slackMs, timeOf } from "./match.ts";
+import { storableId } from "./text.ts";
 
 const dayMs = 86_400_000;
 
-/** A button of a template. What an agency's conversations have shown of its consent are those whose tap has released a held text. */
+/** A button of a template, as it is stored. What an agency's conversations have shown of its consent are those whose tap has released a held text. */
 export interface Button {
 	template: string;
 	code: string;
@@ -63,8 +64,9 @@ export function templateOf(tap: Message, messages: readonly Message[]): Message 
 
 /** Whether such a tap has released a text before: then it is a Yes. */
 export function isYes(tap: Message, messages: readonly Message[], released: readonly Button[]): boolean {
-	const name = templateOf(tap, messages)?.templateName;
-	return released.some(({ template, code }) => template === name && code === tap.buttonClicked);
+	const name = storableId(templateOf(tap, messages)?.templateName ?? null);
+	const clicked = storableId(tap.buttonClicked);
+	return released.some(({ template, code }) => template === name && code === clicked);
 }
 
 /** Whether the window was closed when a template went out: nobody is asked for consent while it is open. */
@@ -119,10 +121,11 @@ export function tapsIn(reading: Reading, released: readonly Button[], { settleMs
  * consent.
  */
 function isOtherReleased({ buttonClicked }: Message, template: Message, released: readonly Button[]): boolean {
-	const offered = codesOf(template);
+	const offered = codesOf(template).map((code) => storableId(code ?? null));
+	const [name, clicked] = [storableId(template.templateName), storableId(buttonClicked)];
 	return (
-		released.every(({ code }) => code !== buttonClicked) &&
-		released.some((button) => button.template === template.templateName && offered.includes(button.code))
+		released.every(({ code }) => code !== clicked) &&
+		released.some((button) => button.template === name && offered.includes(button.code))
 	);
 }
 
@@ -156,5 +159,6 @@ export function releaseOf(
 	const isPrompt = tookMs >= -slackMs && tookMs <= settleMs;
 	const { templateName: template } = asked;
 	const { buttonClicked: code } = tap;
-	return isPrompt && template !== null && code !== null ? { template, code } : undefined;
+	if (!isPrompt || template === null || code === null) return undefined;
+	return { template: storableId(template), code: storableId(code) };
 }

@@ -133,7 +133,8 @@ export async function importContacts(
 		const isMerged = into !== undefined && into !== record.agencyId;
 		const contact = isMerged ? mergedInto(contactOf(record), into, exportedAt) : contactOf(record);
 		const name = `${contact.keyId} ${contact.hash} ${contact.agencyId}`;
-		batch.set(name, folded(contact, [contact, ...(batch.has(name) ? [batch.get(name) as StoredContact] : [])]));
+		const earlier = batch.get(name);
+		batch.set(name, folded(contact, earlier ? [contact, earlier] : [contact]));
 		used.add(keyId);
 		section.contacts++;
 		contacts++;
@@ -149,9 +150,9 @@ export async function importContacts(
 	return { contacts, ...(await obey(context, used)) };
 }
 
-function agencyIn({ agencyOf }: ImportContext, given: unknown, at: number): void {
+function agencyIn({ agencyOf }: ImportContext, given: string, at: number): void {
 	try {
-		agencyOf(given as string);
+		agencyOf(given);
 	} catch {
 		refuseRecord(at, "agencyId", "must be the id of an agency, or null for all of them");
 	}

@@ -84,14 +84,14 @@ export async function reportOf(
 		bounds.push(next);
 		if (bounds.length > mostDays) refuse("until", `must be at most ${mostDays} days after since`, "report");
 	}
-	const rows: ReportRow[] = [];
+	const rows = new Map<string, ReportRow>();
 	for (let first = 0; first < bounds.length; first += daysAtOnce) {
 		const some = [...bounds.slice(first, first + daysAtOnce), bounds[first + daysAtOnce] ?? to];
 		for await (const id of agenciesOf(store, whose))
 			for (const count of await store.countDays(id, some))
 				add(rows, dayOf(some[count.day] ?? from, timeZone), id, count);
 	}
-	return rows.sort((one, other) => order(one).localeCompare(order(other)));
+	return [...rows].sort(([one], [other]) => one.localeCompare(other)).map(([, row]) => row);
 }
 
 /** The agencies one after the other, by an index. */
@@ -111,15 +111,16 @@ function startAfter(at: number, timeZone: string): number {
 	}
 }
 
-const order = ({ day, agencyId, purpose }: ReportRow): string => JSON.stringify([day, agencyId, purpose]);
-
-function add(rows: ReportRow[], day: string, agencyId: string, { purpose, state, reason, count }: StoredCount): void {
-	let row = rows.find((each) => each.day === day && each.agencyId === agencyId && each.purpose === purpose);
-	if (!row) {
-		const none = { texts: 0, waiting: 0, held: 0, sent: 0, delivered: 0, read: 0 };
-		row = { day, agencyId, purpose, ...none, failed: 0, declined: 0, notSent: 0, unknown: 0 };
-		rows.push(row);
-	}
+function add(
+	rows: Map<string, ReportRow>,
+	day: string,
+	agencyId: string,
+	{ purpose, state, reason, count }: StoredCount,
+): void {
+	const name = JSON.stringify([day, agencyId, purpose]);
+	const none = { texts: 0, waiting: 0, held: 0, sent: 0, delivered: 0, read: 0 };
+	const row = rows.get(name) ?? { day, agencyId, purpose, ...none, failed: 0, declined: 0, notSent: 0, unknown: 0 };
+	rows.set(name, row);
 	row.texts += count;
 	if (state === "waiting" || state === "sending") row.waiting += count;
 	else if (state === "held" || state === "failed" || state === "unknown") row[state] += count;

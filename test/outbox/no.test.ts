@@ -12,6 +12,11 @@ const names = {
 	"those of the sandbox": {},
 	"other ones": { window_reopen_consent: "ct_41", consent_accept: "b1", consent_decline: "b2" },
 	"the opposite ones": { consent_accept: "consent_decline", consent_decline: "consent_accept" },
+	"long ones": {
+		window_reopen_consent: "t".repeat(300),
+		consent_accept: "y".repeat(300),
+		consent_decline: "n".repeat(300),
+	},
 } satisfies Record<string, Record<string, string>>;
 type Name = keyof typeof names;
 

@@ -97,9 +97,7 @@ export function createConsents(
 		},
 		async learn(recipient, reading, own) {
 			const button = releaseIn(recipient, reading) ?? (own && ownRelease(own, settleMs));
-			if (!button) return;
-			const { template, code } = button;
-			await keep(recipient.agencyId, { template: storableId(template), code: storableId(code) });
+			if (button) await keep(recipient.agencyId, button);
 		},
 		async tapsIn(agencyId, reading, { isHeld, direct }) {
 			const { messages } = reading;
