@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { liveKey, startLive } from "./live.ts";
-import { run, start } from "./run.ts";
+import { outboxActions, run, start } from "./run.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "help-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -13,21 +13,8 @@ const { version, homepage } = JSON.parse(readFileSync(new URL("../../package.jso
 /** The page of the docs in a help: on the docs site, once package.json names it. */
 const guide = homepage === undefined ? "docs/(\\S+)\\.md of this package" : `${homepage}/(\\S+)\\.html`;
 const commands = ["sandbox", "doctor", "tail", "outbox", "capture", "completion"];
-const actions = [
-	"health",
-	"list",
-	"explain",
-	"report",
-	"suspend",
-	"resume",
-	"resolve",
-	"restored",
-	"opted-out",
-	"export",
-	"import",
-];
 /** The words of each help: that of the whole command, of a command, and of an action. */
-const levels = [[], ...commands.map((name) => [name]), ...actions.map((name) => ["outbox", name])];
+const levels = [[], ...commands.map((name) => [name]), ...outboxActions.map((name) => ["outbox", name])];
 
 test.for(levels)(
 	"help, --help and -h show the same help, and version, --version and -v the version: %s",
@@ -202,7 +189,7 @@ test.for<[args: readonly string[], kind: "usage" | "failure", status: number]>([
 	[["capture"], "usage", 1],
 	[["outbox"], "usage", 2],
 	[["outbox", "nope"], "usage", 2],
-	...actions.map((name): [string[], "usage", number] => [["outbox", name, "--nope"], "usage", 2]),
+	...outboxActions.map((name): [string[], "usage", number] => [["outbox", name, "--nope"], "usage", 2]),
 	[["outbox", "health"], "failure", 2],
 	[["outbox", "list"], "failure", 2],
 	[["outbox", "explain", "a"], "failure", 2],

@@ -2,6 +2,21 @@ import type { Host } from "../../src/cli/host.ts";
 import { main } from "../../src/cli/main.ts";
 import type { Run } from "./process.ts";
 
+/** The actions of `outbox`, in the order of its help. */
+export const outboxActions = [
+	"health",
+	"list",
+	"explain",
+	"report",
+	"suspend",
+	"resume",
+	"resolve",
+	"restored",
+	"opted-out",
+	"export",
+	"import",
+];
+
 /** A command that runs. */
 export interface Running {
 	/** What it has printed so far. */

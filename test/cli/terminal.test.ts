@@ -6,7 +6,7 @@ import { stripVTControlCharacters } from "node:util";
 import { createSandbox, scenarioNames } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
 import { afterAll, expect, onTestFinished, test } from "vitest";
-import { run, start, type Terminal } from "./run.ts";
+import { outboxActions, run, start, type Terminal } from "./run.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "cli-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -227,20 +227,7 @@ test("completion knows commands, options that are not given yet, and the values 
 	for (const option of ["--state", "--import", "--env", "--write-env"])
 		expect(await completed("sandbox", option, "wor")).toEqual([":files"]);
 	expect(await completed("completion", "")).toEqual(["bash", "zsh", "fish"]);
-	const actions = [
-		"health",
-		"list",
-		"explain",
-		"report",
-		"suspend",
-		"resume",
-		"resolve",
-		"restored",
-		"opted-out",
-		"export",
-		"import",
-	];
-	expect(await completed("outbox", "")).toEqual([...actions, "help", "version", ...both]);
+	expect(await completed("outbox", "")).toEqual([...outboxActions, "help", "version", ...both]);
 	expect(await completed("outbox", "list", "--state", "u")).toEqual(["unknown"]);
 	expect(await completed("outbox", "resolve", "note-1", "--as=n")).toEqual(["--as=not_sent"]);
 	expect(await completed("outbox", "suspend", "--r")).toEqual(["--reason"]);

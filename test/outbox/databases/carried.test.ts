@@ -1,59 +1,9 @@
 // A No is carried from one outbox to another: when databases are moved or split, agencies become one, and after a backup was restored.
-import Libsql from "libsql";
 import { createClient, isPartnerError } from "messaging-conversations";
-import {
-	type ContactRecord,
-	createOutbox,
-	type DatabaseStore,
-	type OutboxOptions,
-} from "messaging-conversations/outbox";
+import { type ContactRecord, createOutbox, type OutboxOptions } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
-import type mysql from "mysql2/promise";
 import { describe, expect, test } from "vitest";
-import { mysqlStore, postgresStore, sqliteStore } from "../port.ts";
-import { mysqlKinds, useMysql } from "./mysql-server.ts";
-import { newFile } from "./open.ts";
-import { usePostgres } from "./server.ts";
-
-const { openPool } = usePostgres(import.meta.url);
-
-/** A database with room for several outboxes. */
-interface Place {
-	run: (sql: string) => Promise<unknown>;
-	rows: (sql: string) => Promise<Record<string, unknown>[]>;
-	store: (prefix: string) => DatabaseStore;
-}
-
-const onSqlite = async (): Promise<Place> => {
-	const db = new Libsql(newFile());
-	return {
-		run: async (sql) => db.exec(sql),
-		rows: async (sql) => db.prepare(sql).all() as Record<string, unknown>[],
-		store: (prefix) => sqliteStore(db, { prefix }),
-	};
-};
-const onPostgres = async (): Promise<Place> => {
-	const pool = await openPool();
-	return {
-		run: (sql) => pool.query(sql),
-		rows: async (sql) => (await pool.query(sql)).rows,
-		store: (prefix) => postgresStore(pool, { prefix }),
-	};
-};
-const onMysql = (kind: (typeof mysqlKinds)[number]): [string, () => Promise<Place>] => {
-	const { openPool } = useMysql(kind);
-	return [
-		kind,
-		async () => {
-			const pool = await openPool();
-			return {
-				run: (sql) => pool.query(sql),
-				rows: async (sql) => (await pool.query<mysql.RowDataPacket[]>(sql))[0],
-				store: (prefix) => mysqlStore(pool, { prefix }),
-			};
-		},
-	];
-};
+import { openSqlite, type Place, usePlaces } from "./places.ts";
 
 async function listOf(records: AsyncIterable<ContactRecord>): Promise<ContactRecord[]> {
 	const list: ContactRecord[] = [];
@@ -97,7 +47,7 @@ async function createWorld(open: () => Promise<Place>, options: Partial<OutboxOp
 	return { ...place, sandbox, agency, other, client, outboxOn, from, to, person, texts, isTexted, pass };
 }
 
-describe.each([["SQLite", onSqlite], ["PostgreSQL", onPostgres], ...mysqlKinds.map(onMysql)])("on %s", (name, open) => {
+describe.each(usePlaces(import.meta.url))("on %s", (name, open) => {
 	test("nobody who has opted out is texted by another outbox, also after they were erased", async () => {
 		const { from, to, person, agency, other, isTexted, sandbox } = await createWorld(open);
 		const [byMessage, byTelephone, everywhere, erased, happy] = [1, 2, 3, 4, 5].map((at) => person(at));
@@ -459,7 +409,7 @@ describe.each([["SQLite", onSqlite], ["PostgreSQL", onPostgres], ...mysqlKinds.m
 describe("a file that is hostile or was altered by hand", () => {
 	const secretKey = "5ec2e7".repeat(11).slice(0, 64);
 	async function files() {
-		const world = await createWorld(onSqlite);
+		const world = await createWorld(openSqlite);
 		const { from, to, person, agency } = world;
 		const contact = person(1);
 		await from.optOut({ to: contact.phoneNumber, agencyId: agency.id, by: "Mrs Jansen" });

@@ -1,56 +1,10 @@
 // Tables that are renamed, moved, copied in part or kept beside others. What an outbox knows of itself goes with its tables, and what
 // nobody can read is refused.
-import Libsql from "libsql";
 import { createClient } from "messaging-conversations";
 import { createOutbox, type DatabaseStore } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
-import type mysql from "mysql2/promise";
 import { describe, expect, test } from "vitest";
-import { mysqlStore, postgresStore, sqliteStore } from "../port.ts";
-import { mysqlKinds, useMysql } from "./mysql-server.ts";
-import { newFile } from "./open.ts";
-import { usePostgres } from "./server.ts";
-
-const { openPool } = usePostgres(import.meta.url);
-
-/** A database, and what is done to its tables by hand. */
-interface Place {
-	run: (sql: string) => Promise<unknown>;
-	rows: (sql: string) => Promise<Record<string, unknown>[]>;
-	store: (prefix?: string) => DatabaseStore;
-}
-
-const onSqlite = async (): Promise<Place> => {
-	const db = new Libsql(newFile());
-	return {
-		run: async (sql) => db.exec(sql),
-		rows: async (sql) => db.prepare(sql).all() as Record<string, unknown>[],
-		store: (prefix) => sqliteStore(db, { prefix }),
-	};
-};
-const onPostgres = async (): Promise<Place> => {
-	const pool = await openPool();
-	return {
-		run: (sql) => pool.query(sql),
-		rows: async (sql) => (await pool.query(sql)).rows,
-		store: (prefix) => postgresStore(pool, { prefix }),
-	};
-};
-
-const onMysql = (kind: (typeof mysqlKinds)[number]): [string, () => Promise<Place>] => {
-	const { openPool } = useMysql(kind);
-	return [
-		kind,
-		async () => {
-			const pool = await openPool();
-			return {
-				run: (sql) => pool.query(sql),
-				rows: async (sql) => (await pool.query<mysql.RowDataPacket[]>(sql))[0],
-				store: (prefix) => mysqlStore(pool, { prefix }),
-			};
-		},
-	];
-};
+import { type Place, usePlaces } from "./places.ts";
 
 const tables = ["texts", "queues", "contacts", "agencies", "workers", "meta"];
 
@@ -77,7 +31,7 @@ const operationIdsOf = (requests: readonly unknown[]): unknown[] =>
 const copy = ({ run }: Place, from: string, to: string): Promise<unknown> =>
 	run(`insert into ${to} select * from ${from}`);
 
-describe.each([["SQLite", onSqlite], ["PostgreSQL", onPostgres], ...mysqlKinds.map(onMysql)])("on %s", (_, open) => {
+describe.each(usePlaces(import.meta.url))("on %s", (_, open) => {
 	test("two outboxes in one database send each of their texts once, although the ids are the same", async () => {
 		const place = await open();
 		const { outboxOn, text, arrived, sends } = createOffice();
