@@ -8,8 +8,9 @@ import { handlers } from "messaging-conversations/sandbox/msw";
 import type { ReconcileOptions, WatchOptions } from "messaging-conversations/sync";
 import { setupServer } from "msw/node";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { programs } from "../scripts/generate/recipes.ts";
 import { longestWaitMs } from "./patience.ts";
-import { exampleSamples, pageSamples, pages, pagesWithSamples, promised } from "./samples.ts";
+import { exampleSamples, pageSamples, pages, promised } from "./samples.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const samples = [...pageSamples, ...exampleSamples];
@@ -24,8 +25,13 @@ const runnable = samples.map(({ name, code }, index) => {
 type Runnable = (typeof runnable)[number];
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test("every page has samples", () => {
-	const without = pagesWithSamples.filter((page) => !samples.some(({ name }) => name.startsWith(page.name)));
+test.each(["README.md", "llms.txt", "AGENTS.md"])("%s has samples", (page) => {
+	expect(samples.some(({ name }) => name.startsWith(page))).toBe(true);
+});
+
+test("every page with code has samples or shows programs", () => {
+	const withCode = pages.filter(({ text }) => text.replace(programs, "").includes("```ts\n"));
+	const without = withCode.filter((page) => !samples.some(({ name }) => name.startsWith(page.name)));
 	expect(without).toEqual([]);
 });
 

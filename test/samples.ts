@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { programs } from "../scripts/generate/recipes.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -51,21 +52,22 @@ const agency = client.agency(process.env.MESSAGING_AGENCY_ID ?? "");
 const myPhone = process.env.MY_PHONE ?? "";
 `;
 
-/** The files that this page shows are run by tests of their own: see scripts/generate/recipes.ts. */
-export const pagesWithSamples = pages.filter(({ name }) => name !== "docs/crm.md");
-
 /**
  * The samples of the pages. One that continues the first sample starts where that one ends. What its reader has already,
- * such as a database, is in a comment before it, which nobody sees: `<!-- the reader has:`, code, `-->`.
+ * such as a database, is in a comment before it, which nobody sees: `<!-- the reader has:`, code, `-->`. The programs that a page
+ * shows have tests of their own.
  */
-export const pageSamples: Sample[] = pagesWithSamples.flatMap(({ name: file, text }) =>
-	[...text.matchAll(/(?:^<!-- the reader has:\n(.*?)^-->\n\n)?^```ts\n(.*?)^```/gms)].map((match, number) => {
+export const pageSamples: Sample[] = pages.flatMap(({ name: file, text: whole }) => {
+	// As long as before, so that the lines stay the same.
+	const text = whole.replace(programs, (block) => block.replaceAll(/^.*$/gm, ""));
+	const samples = text.matchAll(/(?:^<!-- the reader has:\n(.*?)^-->\n\n)?^```ts\n(.*?)^```/gms);
+	return [...samples].map((match, number) => {
 		const [block, given = "", code = ""] = match;
 		const continues = /\b(client|agency)\b/.test(given + code) && !/const client = /.test(given + code);
 		const excerpt = { file, line: lineAt(text, match.index + block.indexOf("```ts")) + 1, code };
 		return sample(`${file}, sample ${number + 1}`, ...(continues ? [beginning] : []), given, excerpt);
-	}),
-);
+	});
+});
 
 const imports = `import { createClient, isWindowOpen, operationIdFrom, cachedKey, toE164 } from "messaging-conversations";
 import { nodeHttp } from "messaging-conversations/node";

@@ -5,11 +5,32 @@ const docs = fileURLToPath(new URL("..", import.meta.url));
 
 /** The pages in the order of the sidebar. Each page of this folder is in one group. A page may be named before it exists. */
 export const groups: Readonly<Record<string, readonly string[]>> = {
-	Start: ["first-send", "which-part", "crm", "why-not-fetch", "playground"],
-	Read: ["reading"],
-	Send: ["window-and-queue", "reliability", "sent-delivered-failed"],
-	"Send durably": [
-		"durable-sends",
+	Start: ["first-send", "which-part", "crm"],
+	Client: ["sending", "reading", "errors-and-retries", "phone-numbers", "connecting"],
+	Outbox: ["durable-sends", "stories", "consent", "not-sent", "databases", "move-your-queue"],
+	"Change feed": ["mirroring", "many-agencies", "mirroring-limits"],
+	Test: ["testing", "sandbox-page", "sandbox-server"],
+	Operate: ["going-live", "runbook", "command-line", "observability", "personal-data"],
+	Frameworks: ["frameworks"],
+	Reference: [
+		"options",
+		"errors",
+		"faults",
+		"limits",
+		"sandbox-routes",
+		"fidelity",
+		"not-supported",
+		"glossary",
+		"reference/changelog",
+	],
+	// Pages whose content moves to those above.
+	Old: [
+		"why-not-fetch",
+		"playground",
+		"window-and-queue",
+		"reliability",
+		"sent-delivered-failed",
+		"key-rotation",
 		"purposes",
 		"visits-and-campaigns",
 		"opt-out",
@@ -18,48 +39,36 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		"outbox-databases",
 		"outbox-states",
 		"outbox-limits",
-	],
-	Mirror: ["mirroring", "many-agencies", "agency-leases", "scale", "erasing", "mirroring-limits"],
-	Test: ["testing", "sandbox-page", "sandbox-log", "sandbox-outbox", "sandbox-server", "sandbox-routes", "fidelity"],
-	Operate: [
-		"going-live",
+		"outbox-options",
+		"agency-leases",
+		"scale",
+		"erasing",
+		"sandbox-log",
+		"sandbox-outbox",
 		"troubleshooting",
-		"runbook",
 		"outbox-health",
 		"outbox-command",
-		"observability",
 		"doctor",
 		"tail",
-		"key-rotation",
 		"performance",
-	],
-	Recipes: [...pagesIn("recipes"), "nextjs"],
-	Reference: [
-		"limits",
-		"options",
-		"phone-numbers",
-		"outbox-options",
-		"errors",
-		"faults",
-		"not-supported",
-		"glossary",
-		"reference/changelog",
+		"nextjs",
+		...pagesIn("recipes"),
 	],
 };
-
-/** Pages that show whole programs, which other tests run: see scripts/generate/recipes.ts. */
-export const programs: ReadonlySet<string> = new Set(["crm", ...(groups.Recipes ?? [])]);
 
 /** Pages to look things up in, rather than to read through. All others are guides. */
 export const references: ReadonlySet<string> = new Set([
 	...(groups.Reference ?? []),
-	"doctor",
-	"fidelity",
+	"not-sent",
+	"databases",
+	"phone-numbers",
 	"mirroring-limits",
+	// Of the old ones
+	"doctor",
 	"outbox-databases",
 	"outbox-limits",
+	"outbox-options",
 	"outbox-states",
-	"sandbox-routes",
 ]);
 
 function pagesIn(folder: string): string[] {

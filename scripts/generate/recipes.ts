@@ -2,25 +2,31 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const folder = "docs/recipes";
-const places = ["examples/recipes", "examples/apps", "examples"];
+const places = ["examples/recipes", "examples/apps", "examples", "scripts/next/site"];
+
+/** A block of code whose first line is a comment that names a file, such as `// lambda/handler.ts`. */
+export const programs = /^(```\w+\n)((?:\/\/|#|--) )(\S+\.\w+)\n(.*?)^```$/gms;
 
 /**
- * The pages of `docs/recipes`, and the guide to a whole CRM, with the code that they show. Each block begins with a comment that
- * names a file of `examples/recipes`, `examples/apps` or `examples`, and has the text of that file, which the tests run.
+ * The pages of `docs/` that show whole programs, with the programs that they show: a block of code whose first line names a file of the
+ * examples has the text of that file, which tests of its own run.
  */
 export function recipes(): Record<string, string> {
-	const names = readdirSync(`${root}${folder}`).filter((name) => name.endsWith(".md"));
-	const pages = ["docs/crm.md", ...names.map((name) => `${folder}/${name}`)];
+	const pages = ["docs", "docs/recipes"].flatMap((folder) =>
+		readdirSync(`${root}${folder}`)
+			.filter((file) => file.endsWith(".md"))
+			.map((file) => `${folder}/${file}`),
+	);
 	return Object.fromEntries(pages.map((page) => [page, withCode(page)]));
 }
 
 function withCode(page: string): string {
-	const text = readFileSync(`${root}${page}`, "utf8");
-	return text.replace(/^(```(?!sh\n)\w+\n)(.*?)^```$/gms, (_block, start: string, shown: string) => {
-		const [, comment = "", file = ""] = /^((?:\/\/|#|--) )(\S+)\n/.exec(shown) ?? [];
-		const found = places.find((place) => file && existsSync(`${root}${place}/${file}`));
-		if (!found) throw new Error(`${page}: a block does not begin with the name of a file in ${places.join(", ")}`);
-		return `${start}${comment}${file}\n${readFileSync(`${root}${found}/${file}`, "utf8")}\`\`\``;
-	});
+	return readFileSync(`${root}${page}`, "utf8").replace(
+		programs,
+		(_block, start: string, comment: string, file: string) => {
+			const place = places.find((place) => existsSync(`${root}${place}/${file}`));
+			if (!place) throw new Error(`${page} shows ${file}, which is in none of ${places.join(", ")}`);
+			return `${start}${comment}${file}\n${readFileSync(`${root}${place}/${file}`, "utf8")}\`\`\``;
+		},
+	);
 }
