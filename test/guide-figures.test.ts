@@ -124,7 +124,7 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`the reuse of at least its last ${grouped(rememberedIds)} ids`,
 	],
 	[
-		"outbox-states",
+		"not-sent",
 		`| \`failing\` | ${capital(inWords(from("outbox/requests.ts", "mostLost")))} requests failed`,
 		`refused this text ${inWords(from("outbox/requests.ts", "mostBlocked"))} times`,
 		`After ${inWords(from("outbox/requests.ts", "mostLost"))} requests, in some six hours`,
@@ -135,9 +135,13 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`until ${from("outbox/decide.ts", "consentMs") / hour} hours after the request`,
 		`for ${followed} hours by default`,
 		`at least every ${inWords(from("outbox/decide.ts", "longestWaitMs") / minute)} minutes`,
+	],
+	[
+		"databases",
 		`After ${inWords(from("outbox/stores/retry.ts", "longestWaitMs") / s)} seconds the worker pauses (\`database\`)`,
 	],
-	["outbox-states", `is less than ${settleMs / s} seconds old (\`settleMs\`)`],
+	["consent", `takes more than ${from("outbox/work/hooks.ts", "hookMs") / s} seconds, nothing is sent`],
+	["not-sent", `is less than ${settleMs / s} seconds old (\`settleMs\`)`],
 	[
 		"sent-delivered-failed",
 		`| lost: the send ended as \`unknown\` | ${settleMs / s} seconds,`,

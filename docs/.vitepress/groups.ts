@@ -31,13 +31,8 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		"reliability",
 		"sent-delivered-failed",
 		"key-rotation",
-		"purposes",
 		"visits-and-campaigns",
-		"opt-out",
-		"carry-opt-outs",
 		"outbox-workers",
-		"outbox-databases",
-		"outbox-states",
 		"outbox-limits",
 		"outbox-options",
 		"agency-leases",
@@ -65,10 +60,8 @@ export const references: ReadonlySet<string> = new Set([
 	"mirroring-limits",
 	// Of the old ones
 	"doctor",
-	"outbox-databases",
 	"outbox-limits",
 	"outbox-options",
-	"outbox-states",
 ]);
 
 function pagesIn(folder: string): string[] {

@@ -7,8 +7,10 @@ export const keywords: Readonly<Record<string, string>> = {
 	"not-supported": "pricing, price, cost, billing, voice, groups",
 	troubleshooting:
 		"stuck, twice, duplicate text, never arrived, not delivered, missing, 401, unauthorized, 403, forbidden, 429, rate limit, throttled",
-	"opt-out": "unsubscribe, opt out, opt-in, STOP, START",
-	purposes: "timezone, time zone, quiet hours, night",
+	consent: "unsubscribe, opt out, opt-in, STOP, START, timezone, time zone, quiet hours, night",
+	"not-sent": "never arrived, never got it, not sent, why, reason, status, state",
+	databases:
+		"Prisma, Drizzle, Knex, Kysely, TypeORM, MikroORM, Sequelize, postgres, MySQL, MariaDB, SQLite, Supabase, transaction",
 	runbook: "backup, restore, failover, standby, disaster, incident, on call",
 	"outbox-command": "audit, audit log, history, who sent it, who texted",
 };

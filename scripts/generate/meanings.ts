@@ -13,12 +13,12 @@ export const reasons: Record<OutboxReason, string> = {
 	hook_failed:
 		"`beforeSend`, `onReply`, `optOut` or the function `timeZone` threw, took more than 5 seconds, or returned nothing usable.",
 	wrong_number:
-		"The contact wrote that the number is wrong. Notices and marketing wait until [a person has looked](opt-out.md#a-wrong-number).",
+		"The contact wrote that the number is wrong. Notices and marketing wait until [a person has looked](consent.md#a-wrong-number).",
 	perhaps_declined:
-		"The contact tapped a button that may be a No. Marketing waits until [they write again, or tap Yes](purposes.md#what-a-no-is).",
+		"The contact tapped a button that may be a No. Marketing waits until [they write again, or tap Yes](consent.md#what-counts-as-a-no).",
 	refusal:
-		"The contact refused something, perhaps the flat. Marketing waits until [they write again](opt-out.md#a-refusal-that-may-mean-the-flat).",
-	flow: "A text would end a flow, such as the booking of a visit: [it waits](purposes.md#a-flow-is-in-progress).",
+		"The contact refused something, perhaps the flat. Marketing waits until [they write again](consent.md#a-refusal-that-may-mean-the-flat).",
+	flow: "A text would end a flow, such as the booking of a visit: [it waits](consent.md#a-flow-is-in-progress).",
 	declined:
 		"The contact tapped a button while the service held the text, and nobody wrote to them before the next read. A guess.",
 	answered_in_words:
@@ -34,7 +34,7 @@ export const reasons: Record<OutboxReason, string> = {
 	earlier_text_declined:
 		"The contact declined an earlier text after this one was enqueued. This covers texts whose `notBefore` is still to come. A marketing text also ends if they declined before, and haven't written since.",
 	earlier_text_unanswered:
-		"An earlier text got no answer, and [the purposes](purposes.md) of the two say that this one isn't sent.",
+		"An earlier text got no answer, and [the purposes](#what-each-purpose-means) of the two say that this one isn't sent.",
 	quiet_hours: "It waits until the quiet hours end. As `expired`: its last moment is within them.",
 	window_closed: 'The window was closed, and it is marketing, or `whenClosed` is `"skip"`.',
 	too_old: "`notAfter` has passed, or 48 hours since `enqueue` or `notBefore` (`defaultMaxAgeMs`).",

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { pauses, reasons } from "./meanings.ts";
 
 const root = new URL("../../", import.meta.url);
-const page = "docs/outbox-states.md";
+const page = "docs/not-sent.md";
 
 const row = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
 

@@ -44,6 +44,6 @@ export async function rules(): Promise<Record<string, string>> {
 			"rules of sending": tableOfRules(sending),
 			"rules of held": tableOfRules(held),
 		}),
-		await withTables("docs/outbox-states.md", { rules: forUsers }),
+		await withTables("docs/not-sent.md", { rules: forUsers }),
 	]);
 }

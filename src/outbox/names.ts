@@ -1,6 +1,6 @@
 /*
  * The one list of names that say why a text waits or has ended: of the rules of the gate, of what people are told, and of what rows keep.
- * A name of a rule means the same everywhere. The tables of docs/outbox-states.md have a row for each.
+ * A name of a rule means the same everywhere. The tables of docs/not-sent.md have a row for each.
  */
 
 /**

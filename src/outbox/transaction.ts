@@ -130,7 +130,7 @@ function refusing(connection: Connection, field: string, operation: string): Con
 	};
 }
 
-const guide = "see docs/outbox-databases.md";
+const guide = "see docs/databases.md";
 
 /** The database of a store. */
 export function databaseOf(db: unknown, dialect: Dialect, field: string, operation: string): Connection {

@@ -19,7 +19,7 @@ import type { OutboxText } from "./text.ts";
 
 /** What an unfinished text waits for. */
 export interface WaitsFor {
-	/** What keeps it back. docs/outbox-states.md says when each holds. */
+	/** What keeps it back. docs/not-sent.md says when each holds. */
 	kind: WaitsForKind;
 	/** The cause in a sentence, for a support desk. It holds no number and no text. */
 	sentence: string;

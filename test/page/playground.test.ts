@@ -179,8 +179,8 @@ test("the search finds what people look for, and the guide to it first", async (
 		429: "troubleshooting",
 		stuck: "troubleshooting",
 		backup: "troubleshooting",
-		unsubscribe: "troubleshooting",
-		STOP: "opt-out",
+		unsubscribe: "consent",
+		STOP: "consent",
 		twice: "outbox-limits",
 		"never arrived": "never-got-it",
 		"24 hours": "window-and-queue",
@@ -197,11 +197,11 @@ test("the search finds what people look for, and the guide to it first", async (
 		mock: "testing",
 		sandbox: "sandbox",
 		pricing: "not-supported",
-		timezone: "purposes",
+		timezone: "consent",
 		failover: "runbook",
 		audit: "outbox-command",
 		"Next.js": "nextjs",
-		Prisma: "nestjs-prisma",
+		Prisma: "databases",
 	};
 	for (const [term, guide] of Object.entries(guides)) {
 		await page.keyboard.press("Control+k");

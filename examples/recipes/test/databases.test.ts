@@ -1,12 +1,14 @@
 import { expect, test, vi } from "vitest";
 import { openNotes as openDrizzle } from "../databases/drizzle.ts";
 import { openNotes as openKnex } from "../databases/knex.ts";
+import { openNotes as openPg } from "../databases/pg.ts";
 import { openNotes as openTypeorm } from "../databases/typeorm.ts";
 import { afterTest, createDatabase, startService } from "./service.ts";
 
 const visitAt = new Date(Date.now() + 86_400_000).toISOString();
 
 test.each([
+	["pg", openPg],
 	["Drizzle", openDrizzle],
 	["Knex", openKnex],
 	["TypeORM", openTypeorm],

@@ -104,7 +104,7 @@ describe.each(libraries)("%s", (_, open) => {
 				_tag: "PartnerInvalidInput",
 				field: "tx",
 				operation: "enqueue",
-				rule: expect.stringMatching(/Prisma.*docs\/outbox-databases\.md/),
+				rule: expect.stringMatching(/Prisma.*docs\/databases\.md/),
 			});
 		}
 		await expect(outbox.acknowledge([{ id: "a", revision: 1 }], { tx: db as Transaction })).rejects.toMatchObject({

@@ -103,7 +103,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 						_tag: "PartnerInvalidInput",
 						field: "tx",
 						operation: "enqueue",
-						rule: expect.stringMatching(/mysql2.*docs\/outbox-databases\.md/),
+						rule: expect.stringMatching(/mysql2.*docs\/databases\.md/),
 					});
 				}
 				await expect(outbox.acknowledge([{ id: "a", revision: 1 }], { tx: db as Transaction })).rejects.toMatchObject({

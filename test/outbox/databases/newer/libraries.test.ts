@@ -86,7 +86,7 @@ describe.each(sqliteLibraries)("%s", (_, open) => {
 			await expect(outbox.enqueue(note, { tx: tx as Transaction })).rejects.toMatchObject({
 				_tag: "PartnerInvalidInput",
 				field: "tx",
-				rule: expect.stringMatching(/better-sqlite3.*docs\/outbox-databases\.md/),
+				rule: expect.stringMatching(/better-sqlite3.*docs\/databases\.md/),
 			});
 		expect(await store.find("a")).toBeUndefined();
 	});
