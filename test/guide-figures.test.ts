@@ -170,7 +170,6 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`at least every ${from("outbox/work/pauses.ts", "longestGatewayPauseMs") / minute} minutes`,
 		`of up to ${from("client/retry.ts", "longestRetryAfterMs") / s} seconds`,
 	],
-	["scale", `by default ${maxMs / minute} minutes`],
 	[
 		"doctor",
 		`less than ${from("cli/doctor/network.ts", "fewDays")} days left`,

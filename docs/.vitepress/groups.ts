@@ -35,8 +35,6 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		"outbox-workers",
 		"outbox-limits",
 		"outbox-options",
-		"agency-leases",
-		"scale",
 		"erasing",
 		"sandbox-log",
 		"sandbox-outbox",

@@ -1,12 +1,10 @@
 // Simulates the change feed in virtual time, for 10, 1,000 and 10,000 agencies, and compares it with fixed intervals. Shows
-// how fresh messages are, how many requests that takes, and the size of the checkpoints. Prints the tables of docs/scale.md and writes
-// docs/scale.svg. npx tsx scripts/simulate/run.ts
-import { writeFileSync } from "node:fs";
+// how fresh messages are, how many requests that takes, and the size of the checkpoints. Prints the tables of
+// contributing/change-feed.md. npx tsx scripts/simulate/run.ts
 import { TextMap } from "../../src/sync/blocks.ts";
 import { encode } from "../../src/sync/checkpoint.ts";
 import type { Known } from "../../src/sync/memory.ts";
 import { randomFrom } from "../../test/faults/random.ts";
-import { chart } from "./chart.ts";
 
 const second = 1;
 const minute = 60 * second;
@@ -164,16 +162,3 @@ for (const [index, bytes] of (watched?.checkpoints ?? []).entries()) {
 	);
 	console.log(`| ${[name, ...shown].join(" | ")} |`);
 }
-writeFileSync(
-	new URL("../../docs/scale.svg", import.meta.url),
-	chart(
-		results
-			.filter(({ agencies }) => agencies === 10_000)
-			.map(({ policy, listsPerSecond, getsPerSecond, median, p99 }) => ({
-				name: policy,
-				requests: listsPerSecond + getsPerSecond,
-				median,
-				p99,
-			})),
-	),
-);
