@@ -7,9 +7,9 @@ test("a mirror that is killed continues, and stores each message once", async ()
 	const { sandbox, env, agencyId, anna } = await startService({ scenario: "busy", now: new Date() });
 	const { url, pool } = await createDatabase();
 	await pool.query(readFileSync("mirror/schema.sql", "utf8"));
-	await pool.query(`create table arrival (id bigint);
+	await pool.query(`create table arrival (sid text);
 		create function note_arrival() returns trigger language plpgsql as $$
-			begin insert into arrival values (new.id); return new; end $$;
+			begin insert into arrival values (new.sid); return new; end $$;
 		create trigger arrived after insert or update on message for each row execute function note_arrival()`);
 	const count = async (table: string): Promise<number> =>
 		Number((await pool.query(`select count(*) from ${table}`)).rows[0].count);

@@ -1,4 +1,4 @@
-import { createClient, PartnerAbortError } from "messaging-conversations";
+import { createClient } from "messaging-conversations";
 import { type Change, watch } from "messaging-conversations/sync";
 import pg from "pg";
 
@@ -30,12 +30,8 @@ const feed = watch(
 		signal: stop.signal,
 	},
 );
-try {
-	for await (const change of feed) await store(change, feed.checkpoint);
-} catch (error) {
-	// Ends the process, which continues from its checkpoint
-	if (!(error instanceof PartnerAbortError)) throw error;
-}
+// An error that won't pass ends the process, and the next one continues here
+for await (const change of feed) await store(change, feed.checkpoint);
 await pool.end();
 
 /**
