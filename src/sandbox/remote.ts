@@ -40,7 +40,7 @@ const mostPolls = 200;
 const mostOutboxes = 20;
 
 /**
- * A `fetch` for a client that uses a sandbox in another process, such as that of the command. Outboxes and feeds of the
+ * A `fetch` for a client that uses a sandbox in another process, such as `npx messaging-conversations sandbox`. Outboxes and feeds of the
  * client show themselves on the sandbox's page. It reaches nothing but that sandbox: a request to any other host fails, and
  * nothing is reported anywhere else. For development and tests. In process, `connection` of `createSandbox()` does this
  * by itself.
@@ -111,7 +111,7 @@ function createReporter(send: (body: string) => Promise<Response>, signal: Abort
 			polls = polls.filter((poll) => !news.includes(poll));
 			pauseMs = everyMs;
 		} catch {
-			// The sandbox may be away for a while, and whoever sends must not notice.
+			// The sandbox may be down for a while, and sends must not notice.
 			pauseMs = Math.min(longestPauseMs, 2 * pauseMs);
 		}
 	}

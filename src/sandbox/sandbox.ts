@@ -56,7 +56,7 @@ export interface SandboxOptions {
 	readonly variation?: number | string | undefined;
 	/**
 	 * Whether outboxes and feeds of a client with its connection show themselves in {@link Sandbox.observed} and on its page.
-	 * They are looked at only when somebody asks. What the service itself saw is in `events()` either way.
+	 * They are read only when asked for. What the service itself saw is in `events()` either way.
 	 * @default true
 	 */
 	readonly observe?: boolean | undefined;
@@ -72,8 +72,8 @@ export interface Connection {
 	 */
 	readonly apiKey: string;
 	/**
-	 * A fetch that reaches nothing but the sandbox. Any other base URL is `ENOTFOUND` to it, and so is that of `serve` to the one
-	 * in process.
+	 * A fetch that reaches nothing but the sandbox. Any other base URL is `ENOTFOUND` to it. The one in process does not know the
+	 * base URL of `serve` either.
 	 */
 	readonly fetch: typeof globalThis.fetch;
 }
@@ -115,8 +115,8 @@ export interface Sandbox {
 	/** Its JSON has no key. @example const client = createClient({ ...sandbox.connection }); */
 	readonly connection: Connection;
 	/**
-	 * The service, as a `fetch`: no socket, no timer but what a fault asks for. It is that of `connection`, and what an adapter of
-	 * your own calls.
+	 * The service, as a `fetch`: no socket, and no timer except for a fault that asks for one. `connection` has the same one. Call it from
+	 * an adapter of your own.
 	 * @example await sandbox.fetch(`${baseUrl}/me`, { headers: { authorization: `Bearer ${apiKey}` } });
 	 */
 	readonly fetch: typeof globalThis.fetch;
@@ -250,8 +250,8 @@ export interface Sandbox {
 	/** The way back in time, to right after any event. */
 	readonly history: HistoryControl;
 	/**
-	 * The texts of the outboxes and the polls of the feeds that use this sandbox: those of a client with `connection`, that of
-	 * `serve`, or {@link sandboxFetch}. The texts are read from the outboxes' stores at this moment.
+	 * The texts of the outboxes and the polls of the feeds that use this sandbox: clients with `connection`, with the
+	 * connection of `serve`, or with {@link sandboxFetch}. The texts are read from the outboxes' stores at this moment.
 	 * @example
 	 * const { texts } = await sandbox.observed();
 	 * console.log(texts[0]?.state, texts[0]?.description);

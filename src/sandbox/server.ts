@@ -54,7 +54,7 @@ export interface ServeOptions {
 	readonly allowHosts?: readonly string[] | undefined;
 	/**
 	 * Shows the bug file that the sandbox was made with (`from` of `createSandbox`) and changes nothing: controls that change
-	 * something, and requests to the service, are refused until somebody presses "Continue from here" on the page.
+	 * something, and requests to the service, are refused until you press "Continue from here" on the page.
 	 * @default false: the file is a world to act in
 	 */
 	readonly readOnly?: boolean | undefined;

@@ -18,8 +18,8 @@ export interface AgencyLease {
 /** Options of `watchAgencies`. `Tx` is the transaction that `save` takes. */
 export interface WatchAgenciesOptions<Tx = unknown> extends Omit<ChangesOptions, "since"> {
 	/**
-	 * Returns the agency's stored checkpoint, or null or undefined if there is none. It is called before each poll, so another
-	 * process may have stored it.
+	 * Returns the agency's stored checkpoint, or null or undefined if there is none. It is called before each poll, because another
+	 * process may have stored one. Without `save` and `lease` it is called once for each agency.
 	 */
 	load: (agencyId: string) => string | null | undefined | Promise<string | null | undefined>;
 	/**
@@ -71,8 +71,8 @@ export interface WatchAgenciesOptions<Tx = unknown> extends Omit<ChangesOptions,
 	onPoll?: ((poll: AgencyPoll) => unknown) | undefined;
 	/**
 	 * Gets each fact once, with the agency that met it first, or undefined for an error of `me.get`: an outage that every agency
-	 * meets at each poll is one fact, and so is a 403 that all of them meet because the key lacks a scope. Only the 403 of an agency
-	 * that is no longer linked is a fact of its own. A 403 comes after the next answer of `me.get`. A fact comes again after it had
+	 * meets at each poll is one fact. A 403 that all of them meet, because the key lacks a scope, is one fact too. Only the 403 of an
+	 * agency that is no longer linked is a fact of its own. A 403 comes after the next answer of `me.get`. A fact comes again after it had
 	 * passed. None of them ends the loop. An error of `load`, `save`, `lease` or `skip` comes as a `PartnerConfigurationError` that names it, and has the code of
 	 * what was thrown in its `cause`. May be async. An error that it throws ends the loop.
 	 */

@@ -13,8 +13,8 @@ import { poll } from "./poll.ts";
  * again, so store messages with an upsert.
  *
  * A conversation that cannot be read does not block the others. The loop ends by throwing its error after the others were
- * delivered. Save `feed.checkpoint` then too, because it remembers the conversation. If ten reads in a row fail, and those
- * of two other conversations too, the poll ends with the error. A conversation that is hidden or deleted is not
+ * delivered. Save `feed.checkpoint` then too, because it remembers the conversation. If ten reads in a row fail, and two
+ * other conversations cannot be read either, the poll ends with the error. A conversation that is hidden or deleted is not
  * delivered: see `reconcile`.
  *
  * Uses `conversations.list`, `conversations.get` and, for more than 100 new messages, `conversations.listMessages`.

@@ -139,7 +139,7 @@ export function decide(listing: Listing, before: Memory, lookbackMs: number, isI
 /**
  * How far the position moves on while nothing happens, so that a poll then ends with the first page. Since the latest poll
  * the service's clock has passed by so much, and what becomes visible now is at most a lookback older than that poll. The
- * position never goes beyond the lookback after the newest row, because the clock may be another one than that of the messages.
+ * position never goes beyond the lookback after the newest row, because messages may have the times of another clock.
  */
 function passedBy({ position, clock }: Memory, { newest, date }: Listing, lookbackMs: number): number {
 	if (position === "now" || clock === never || date <= clock) return never;

@@ -42,7 +42,7 @@ const mostLookedUp = 100;
 
 /**
  * Throws if the first page of a list is an old one of a cache. No cache answers a POST, so a lookup says what there is. If the page
- * fits it, the page is true, whatever its `Date` says. Returns the service's time: that of the lookup, unless its clock seems to be
+ * fits it, the page is true, whatever its `Date` says. Returns the service's time: the lookup's, unless its clock seems to be
  * set back too. The page can be empty, and the memory without numbers.
  */
 async function checkPage(feed: Feed, listed: readonly ConversationSummary[], date: number): Promise<number> {

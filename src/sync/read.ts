@@ -63,7 +63,7 @@ async function read(source: Source, phoneNumber: string, from: From): Promise<Co
 	if (!raw) makeStorable(conversation);
 	const messages = new Map<string, Dated>();
 	const latest = instant(conversation.summary.lastMessageAt);
-	// A message without a time has that of the next newer one; the newest has that of the conversation.
+	// A message without a time takes the next newer one's; the newest takes the conversation's.
 	let at = latest === never ? last : latest;
 	let untimed = true;
 	let pagesInVain = 0;

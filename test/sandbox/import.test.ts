@@ -58,7 +58,7 @@ const spoilt: readonly Spoilt[] = [
 		(payload): Spoilt => [
 			`an operation with the payload ${payload}`,
 			(a) => (a.operations = [["an id", { payload, at: a.now, fate: { state: "taken" } }]]),
-			/operations\[0\]\[1\]\.payload must be that of a send/,
+			/operations\[0\]\[1\]\.payload must be the payload of a send/,
 		],
 	),
 	[

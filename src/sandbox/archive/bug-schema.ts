@@ -28,7 +28,7 @@ import { assertFormat, bugFormat } from "./format.ts";
 import { agencyRule, archiveFrom, countersRule, integrationRule, operationRule, threadRule } from "./schema.ts";
 
 /*
- * The schema of a bug file. It comes from somebody else, so that nothing in it is trusted: each field is checked, and a text
+ * The schema of a bug file. It comes from other people, so nothing in it is trusted: each field is checked, and a text
  * is limited, before anything is shown.
  */
 
@@ -294,7 +294,7 @@ function assertBug(value: unknown): asserts value is WholeBug {
 	assertPast(past, events.at(-1)?.id ?? 0);
 }
 
-/** Whether the steps can be put together. Whether what they lead to is whole is checked when somebody goes there. */
+/** Whether the steps can be put together. Whether what they lead to is whole is checked when the page goes there. */
 function assertPast(past: readonly BugStep[], newest: number): void {
 	const wrong = (words: string): never => {
 		throw new TypeError(`bug: past ${words}.`);

@@ -39,7 +39,7 @@ export function takeBug(world: World, options: BugOptions = {}): WholeBug {
 	assertValid("bug", options, optionsRule);
 	const { keepContent = false, contact = null, agencyId = null, request = null } = options;
 	if (agencyId !== null && !world.agencies.has(agencyId))
-		throw new TypeError("bug: agencyId must be that of an agency.");
+		throw new TypeError("bug: agencyId must be the id of an agency.");
 	const history = world.history.dump();
 	// A restore takes keys back, which the past still has.
 	const allKeys = [...world.keys.values(), ...history.flatMap(({ rest }) => rest?.keys ?? [])];
@@ -166,7 +166,7 @@ export function openBug(world: World, bug: WholeBug): void {
 	world.history.load((past ?? []).map(stepFrom), events.at(-1)?.id ?? 0);
 }
 
-/** Whoever opens a file needs a key, and those of the file may all be revoked. */
+/** Whoever opens a file needs a key, and all keys in the file may be revoked. */
 function addGoodKey(world: World): void {
 	const { integration } = defaultIds;
 	const isGood = ({ integrationId, state }: Key): boolean => integrationId === integration && state === "live";

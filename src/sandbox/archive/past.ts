@@ -15,7 +15,7 @@ export function pastOf(world: World, eventId: number): Moment {
 			threads: threads.filter(({ views }) => views[0].agencyId === agency.id),
 		})),
 	};
-	// Of a file of somebody else, each step was checked, and here whether they fit together.
+	// In a file from elsewhere, each step was checked alone. Here they have to fit together.
 	const archive = eventId <= world.history.loadedUntil ? archiveFrom(found) : found;
 	const requests = new Set<string | null>();
 	/** How often a text was replaced in each queue entry. */

@@ -2,7 +2,7 @@ import { phoneFrom } from "../base/contract.ts";
 import { eightDigits, hex, uuid } from "../base/derived.ts";
 
 /*
- * Others in the place of what is somebody's own: the same one each time. None of them is anything that was there before.
+ * Pseudonyms for personal content: the same one each time. None of them is anything that was there before.
  */
 
 /** Ranges of numbers that Ofcom keeps for drama, so that they ring no phone. The first digits, and how many digits follow. */
@@ -62,7 +62,7 @@ export interface Pseudonyms {
 /** `before` is everything that is replaced, as JSON: no pseudonym may be in it by chance. */
 export function createPseudonyms(before: string): Pseudonyms {
 	const digitRuns = new Set(before.match(/\d{6,}/g));
-	// Short words are in any text. A longer one that is there by chance would be somebody's own.
+	// Short words are in any text. A longer one that is there by chance could be a real person's.
 	const strings = new Set<string>();
 	for (const [string] of before.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"/g)) if (string.length > 8) strings.add(string);
 	const isTaken = (phone: string): boolean => digitRuns.has(phone.slice(1)) || digitRuns.has(phone.slice(3));

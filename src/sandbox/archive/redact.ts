@@ -30,7 +30,7 @@ import {
 import { createPseudonyms, type Pseudonyms } from "./pseudonyms.ts";
 
 /*
- * A bug file without what is somebody's own. It is an allowlist: a field whose rule is not written here gets a text of the
+ * A bug file without personal content. It is an allowlist: a field whose rule is not written here gets a text of the
  * same length. An unknown field keeps its name if that is one that a program gives, because it may be a typo; else it gets
  * another name too. A file that was opened may have been written by hand, so that ids have rules like any text.
  */
@@ -522,7 +522,7 @@ const longNumber = /\+?\d{6,}/g;
 /** Whether a text is a name such as programs give: `boddy`, `custom_field`, `addressLine2`. */
 const isIdentifier = (text: string): boolean => text.length <= 40 && /^[A-Za-z][A-Za-z_-]*\d?$/.test(text);
 
-/** Whether a name of somebody is in an identifier. A CRM may put a contact's name where a field should be. */
+/** Whether a person's name is in an identifier. A CRM may put a contact's name where a field should be. */
 function wordsOfNames({ world, past, events }: WholeBug): (identifier: string) => boolean {
 	const names = new Set<string>();
 	const note = (name: string | null): void => {

@@ -145,7 +145,7 @@ const fate = variant(
 export const countersRule: AnySchema = listOf(pair(aString, wholeFrom(0)));
 export const integrationRule: Schema<unknown> = fields<Integration>({ id: someText, name: aString, hidden: flag });
 export const operationRule: Schema<unknown> = fields<Operation>({
-	payload: rule(isPayload, "must be that of a send, as a snapshot has it"),
+	payload: rule(isPayload, "must be the payload of a send, as a snapshot has it"),
 	at: instant,
 	fate,
 });

@@ -30,7 +30,7 @@ export interface Later {
 	readonly until?: Promise<void>;
 	/** Gives the answer, once the wait is over. */
 	readonly resume: () => Reply;
-	/** Call it if the caller goes away meanwhile, so that the request does not wait any longer. */
+	/** Call it if the caller disconnects meanwhile, so that the request does not wait any longer. */
 	readonly abandon?: () => void;
 }
 

@@ -75,7 +75,7 @@ export interface AgencyControl {
 	};
 	/**
 	 * A message of a conversation that the agency has, by its id or by the messageSid that a send returned. Any other one
-	 * throws. `sandbox.message` finds those of all agencies.
+	 * throws. `sandbox.message` finds the messages of all agencies.
 	 * @example agency.message(sent.messageId).delivered();
 	 */
 	message(id: number | string): MessageControl;
@@ -185,7 +185,7 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 			const found = findMessage(world, given);
 			if (found && !found.thread.views.some(({ agencyId }) => agencyId === id))
 				throw new Error(
-					`message: ${given} is of a conversation of another agency. sandbox.message finds those of all.`,
+					`message: ${given} is of a conversation of another agency. sandbox.message finds the messages of all agencies.`,
 				);
 			return createMessageControl(world, given);
 		},

@@ -8,7 +8,7 @@ import { findMessage } from "../world/message.ts";
 import { type Agency, agencyOf, type MessageExtras, type Thread, type World } from "../world/world.ts";
 
 /*
- * Messages as a test writes them, checked: those of contacts and of the AI.
+ * Messages of contacts and of the AI, as a test writes them, checked.
  */
 
 /** A message of a contact with more than plain text. */

@@ -116,7 +116,7 @@ export interface ObservedControl {
 	report(report: ObservedReport): void;
 }
 
-/** Outboxes are read when somebody looks. Polls are kept, because a feed has no store. */
+/** Outboxes are read when asked for. Polls are kept, because a feed has no store. */
 export function createObserved(isOn: boolean): ObservedControl {
 	const outboxes = createBounded<ReadTexts>({ atMost: mostSources, weight: mostSources, weigh: () => 1 });
 	const polls = createBounded<ObservedPoll>({ atMost: most, weight: most, weigh: () => 1 });

@@ -102,7 +102,7 @@ export const tabs = ["Requests", "Outbox", "Events", "State"] as const;
 
 /** What of it one looks at. */
 export const view = {
-	/** The agency that was chosen; empty for that of the sandbox's own connection. */
+	/** The agency that was chosen; empty for the agency of the sandbox's own connection. */
 	agencyId: signal(""),
 	/** The phone number of the conversation that is shown. */
 	contact: signal<string | null>(null),
@@ -160,7 +160,7 @@ export const log = {
 	olderOfContact: signal<readonly SandboxEvent[] | null>(null),
 	/** The place of the first line that is shown: at most so many are in the page as `mostLines` says. */
 	from: signal(0),
-	/** Which requests are shown: all, sends, errors, or those of one operation. */
+	/** Which requests are shown: all, sends, errors, or one operation's. */
 	kind: signal(""),
 	/** What is searched for among all requests: words and filters. */
 	text: signal(""),

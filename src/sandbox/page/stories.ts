@@ -24,7 +24,7 @@ interface Story {
 	/** What the contact wrote, which opens the window. */
 	readonly wrote?: string;
 	readonly steps: readonly Step[];
-	/** What the reader takes away. */
+	/** What the reader should remember. */
 	readonly end: string;
 	/** The same, when the last text is held: under another policy a no does not open the window. */
 	readonly endHeld?: string;

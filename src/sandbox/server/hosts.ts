@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 
-/** Whether this server may be asked by a name. `named` are those of the address it listens on. */
+/** Whether this server may be asked by a name. `named` are the names of the address it listens on. */
 export function hostsOf(port: number, named: readonly string[], allowed: readonly string[]): (host: string) => boolean {
 	const names = ["127.0.0.1", "localhost", ...named].map((name) => name.toLowerCase());
 	const own = new Set(names.flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]));

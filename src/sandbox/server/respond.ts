@@ -98,7 +98,7 @@ function write(response: ServerResponse, { status, headers, body, cut }: Answer)
 	response.write(body.slice(0, Math.ceil(body.length / 2)), () => socket?.destroy());
 }
 
-/** False when the caller went away meanwhile. */
+/** False when the caller disconnected meanwhile. */
 function waited(response: ServerResponse, { waitMs, until }: Later): Promise<boolean> {
 	return new Promise((resolve) => {
 		const end = (): void => resolve(!response.destroyed);

@@ -97,7 +97,7 @@ function record(world: World, exchange: Exchange, act: () => Reply): Reply {
 	});
 }
 
-/** The caller of a request went away while it waited at a breakpoint. */
+/** The caller of a request disconnected while it waited at a breakpoint. */
 function giveUp(entry: Entry, abandon: () => void): Answer {
 	abandon();
 	explain(entry, "The caller gave up while a breakpoint held the request, so the operation did not run.");
@@ -180,7 +180,7 @@ function perform(world: World, exchange: Exchange, route: Route, act: () => obje
 /** How often a caller asks that does not know of `until`. */
 const askEveryMs = 100;
 
-/** Lets a request wait until somebody lets it through. */
+/** Lets a request wait until it is let through. */
 function hold(
 	{ breakpoints, events }: World,
 	{ correlationId, method, path, query, text, at }: Entry,
@@ -289,7 +289,7 @@ const headersOf = ({ correlationId, at }: Entry): Record<string, string> => ({
 const longestAnswer = 1_000_000;
 const longestHeaders = 8_192;
 
-/** Adds a request and its answer to the events. The event is built when somebody reads it. */
+/** Adds a request and its answer to the events. The event is built when it is read. */
 function noteRequest(world: World, { entry, fault, outcome, startedAt }: Exchange, { body, cut }: Answer): void {
 	const text = cut === "reset" || cut === "hang" || body.length > longestAnswer ? "" : body;
 	// An answer that no fault changed is kept as its rows, which answers share, because its text needs more memory.

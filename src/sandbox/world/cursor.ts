@@ -12,7 +12,7 @@ export const messagesName = (agencyId: string, phone: string): string => `messag
 /** The cursor of a position, written as whole numbers, in the list that goes by this name. */
 export function encodeCursor(list: string, position: readonly number[]): string {
 	const numbers = position.join(".");
-	// Digits, dots and signs give no base64 letter but those of base64url.
+	// Digits, dots and signs give only letters that base64url has too.
 	return btoa(`${hash(`${list} ${numbers}`)}.${numbers}`).replace(/=+$/, "");
 }
 

@@ -33,7 +33,7 @@ export interface Gone {
 	readonly answers: number;
 }
 
-/** A request, as it is added: its event is built when somebody reads it. */
+/** A request, as it is added: its event is built when it is read. */
 export interface NewRequest {
 	/** How much text it holds beside the answer. */
 	readonly weight: number;
@@ -110,7 +110,7 @@ function shown(event: SandboxEvent): SandboxEvent {
 
 /** Who wants to know of changes. */
 export interface Watcher {
-	/** Called with each event but those of requests, also while events are silent. */
+	/** Called with each event except requests, even while events are silent. */
 	changed(event: NewEvent): void;
 	/** Called when an action has ended: all that belongs together has happened. */
 	stepped(): void;

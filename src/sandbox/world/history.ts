@@ -432,7 +432,7 @@ function joined(thread: Thread, keep: number, before: ThreadCopy | undefined): T
 	};
 }
 
-/** Copies of messages: those of before, where they are as they were. */
+/** Copies of messages. One that has not changed is the copy of before. */
 const copiesOf = (messages: readonly StoredMessage[], before: ThreadCopy | undefined): StoredMessage[] =>
 	messages.map((message, at) => {
 		const known = before?.messages[at];

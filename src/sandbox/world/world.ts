@@ -59,7 +59,7 @@ export interface World {
 	/** The send of each operationId, by `operationKey`. */
 	readonly operations: Map<string, Operation>;
 	faults: readonly Fault[];
-	/** The number of the newest fault. It only goes up, because handles name faults by number, also those of another era. */
+	/** The number of the newest fault. It only goes up, because handles name faults by number, even faults from before a reset. */
 	newestFault: number;
 	readonly interruptions: Set<Interruption>;
 	readonly breakpoints: Breakpoints;
