@@ -171,15 +171,10 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`of up to ${from("client/retry.ts", "longestRetryAfterMs") / s} seconds`,
 	],
 	[
-		"doctor",
+		"command-line",
 		`less than ${from("cli/doctor/network.ts", "fewDays")} days left`,
 		`of the service, to ${from("cli/doctor/service.ts", "mostClockOffMs") / s} seconds`,
 		`${inWords(from("cli/doctor/service.ts", "reads"))} reads, one after another, within ${from("cli/doctor/service.ts", "longestReadsMs") / s} seconds`,
-	],
-	[
-		"tail",
-		`required if the key has more than ${from("cli/tail.ts", "mostAgencies")}`,
-		`without news pauses grow to ${from("cli/tail/follow.ts", "longestPauseMs") / s} seconds`,
 	],
 	[
 		"which-part",

@@ -40,10 +40,6 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		"sandbox-outbox",
 		"troubleshooting",
 		"outbox-health",
-		"outbox-command",
-		"doctor",
-		"tail",
-		"performance",
 		"nextjs",
 		...pagesIn("recipes"),
 	],
@@ -54,10 +50,10 @@ export const references: ReadonlySet<string> = new Set([
 	...(groups.Reference ?? []),
 	"not-sent",
 	"databases",
+	"command-line",
 	"phone-numbers",
 	"mirroring-limits",
 	// Of the old ones
-	"doctor",
 	"outbox-limits",
 	"outbox-options",
 ]);

@@ -12,5 +12,5 @@ export const keywords: Readonly<Record<string, string>> = {
 	databases:
 		"Prisma, Drizzle, Knex, Kysely, TypeORM, MikroORM, Sequelize, postgres, MySQL, MariaDB, SQLite, Supabase, transaction",
 	runbook: "backup, restore, failover, standby, disaster, incident, on call",
-	"outbox-command": "audit, audit log, history, who sent it, who texted",
+	"command-line": "audit, audit log, history, who sent it, who texted, never arrived",
 };

@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 
-/** One table of the benchmark, as docs/performance.json holds it. */
+/** One table of the benchmark, as contributing/performance.json holds it. */
 export interface Figures {
 	/** Part of the plot's file name. */
 	id: string;
@@ -30,7 +30,7 @@ export function noteFigures(table: Table): void {
 	if (BENCH_FIGURES) appendFileSync(BENCH_FIGURES, `${JSON.stringify(table)}\n`);
 }
 
-/** Puts the noted tables into docs/performance.json. Tables that were not measured this time stay with their own run. */
+/** Puts the noted tables into contributing/performance.json. Tables that were not measured this time stay with their own run. */
 export function saveFigures(notes: string, target: string, run: Run): void {
 	if (!existsSync(notes)) return;
 	const measured: Table[] = readFileSync(notes, "utf8")

@@ -67,7 +67,7 @@ export const figure = ({ min, median, max }: Spread, digits = 2): string =>
 /**
  * One table: a line a name, a column a measure.
  *
- * @param figures which columns docs/performance.json gets, by the heads that they have there
+ * @param figures which columns contributing/performance.json gets, by the heads that they have there
  */
 export function print(
 	title: string,

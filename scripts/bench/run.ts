@@ -94,7 +94,7 @@ try {
 			spawn(process.execPath, ["--expose-gc", `${work}${part}.js`, baseUrl, rounds], { stdio: "inherit" }),
 		);
 	}
-	saveFigures(notes, `${root}docs/performance.json`, {
+	saveFigures(notes, `${root}contributing/performance.json`, {
 		date: new Date().toISOString().slice(0, 10),
 		node: `Node ${process.version}`,
 		machine: `${cpus().length} × ${cpus()[0]?.model.trim()}`,

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Figures } from "../bench/figures.ts";
+import { withMarked } from "./marked.ts";
 
 const root = new URL("../../", import.meta.url);
 
@@ -65,15 +66,12 @@ ${run.date}, ${run.node}, ${run.machine}, median of ${run.rounds} rounds, ${run.
 `;
 }
 
-/** The plots and tables of docs/performance.json, which `npm run bench` writes: docs/performance-*.svg and docs/performance.md. */
+/** The plots and tables of contributing/performance.json, which `npm run bench` writes. */
 export async function performance(): Promise<Record<string, string>> {
-	const figures: Figures[] = JSON.parse(await readFile(new URL("docs/performance.json", root), "utf8"));
-	const page = await readFile(new URL("docs/performance.md", root), "utf8");
-	const [begin, end] = ["<!-- figures -->\n", "<!-- /figures -->"];
-	const [from, to] = [page.indexOf(begin) + begin.length, page.indexOf(end)];
-	if (from < begin.length || to < from) throw new Error("docs/performance.md has lost the marks of its figures.");
+	const figures: Figures[] = JSON.parse(await readFile(new URL("contributing/performance.json", root), "utf8"));
+	const page = "contributing/performance.md";
 	return {
-		"docs/performance.md": `${page.slice(0, from)}\n${figures.map(chapter).join("\n")}\n${page.slice(to)}`,
-		...Object.fromEntries(figures.map((each) => [`docs/performance-${each.id}.svg`, chart(each)])),
+		[page]: await withMarked(page, { figures: figures.map(chapter).join("\n").trimEnd() }),
+		...Object.fromEntries(figures.map((each) => [`contributing/performance-${each.id}.svg`, chart(each)])),
 	};
 }

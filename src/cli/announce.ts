@@ -5,7 +5,7 @@ import { wrapped } from "./look.ts";
 
 const firstLine = "# Written by the command: messaging-conversations sandbox.\n";
 
-/** Writes a new file, or one that an earlier sandbox wrote; any other file is somebody's and stays. */
+/** Writes a new file, or one that an earlier sandbox wrote; any other file belongs to someone, and stays. */
 export function writeEnvironment(file: string, { baseUrl, apiKey, agencyId, controlUrl, token }: SandboxServer): void {
 	const text = `${firstLine}MESSAGING_BASE_URL=${baseUrl}
 MESSAGING_API_KEY=${apiKey}

@@ -13,7 +13,7 @@ export function isWanted(host: Host, question: string, what: string): Promise<bo
 			stop?.();
 			resolve(key === "y" || key === "Y");
 		});
-		if (!stop) return reject(new UsageError(`Nobody can be asked here. --yes ${what} without a question.`));
+		if (!stop) return reject(new UsageError(`There is nobody to ask here. --yes ${what} without a question.`));
 		host.onStop(() => {
 			stop();
 			resolve(false);

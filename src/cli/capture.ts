@@ -43,7 +43,7 @@ const usage = {
 Numbers, names, texts, ids and addresses of files are generated. It shows what it will write, and asks first.`,
 	options,
 	notes: connectionHelp,
-	end: { example: "capture --sandbox --yes", page: "recipes/never-got-it" },
+	end: { example: "capture --sandbox --yes", page: "command-line" },
 };
 
 export const captureCommand = {
@@ -68,7 +68,7 @@ async function run(args: string[], host: Host): Promise<number> {
 			await local.close();
 		}
 	}
-	if (!agency) throw new UsageError("capture needs --agency. The command doctor lists those of the key.");
+	if (!agency) throw new UsageError("capture needs --agency. The command doctor lists the agencies of the key.");
 	if (!contact) throw new UsageError("capture needs --contact, a phone number in E.164.");
 	return capture(readConnection(env, host), { agencyId: agency, contact, out, yes }, host);
 }
@@ -122,7 +122,7 @@ async function read({ conversations }: AgencyClient, contact: string): Promise<C
 	}
 }
 
-/** What will be written, in lines that are nobody's data either. */
+/** What will be written, in lines without personal data. */
 function summaryOf({ conversation, messages, now }: Captured, out: string): string[] {
 	const { summary, queuedMessages, aiSettings } = conversation;
 	const inbound = messages.filter(({ direction }) => direction === "inbound").length;

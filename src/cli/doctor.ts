@@ -10,7 +10,7 @@ import { jsonLine } from "./text.ts";
 
 const options = {
 	...connectionOptions,
-	agency: { type: "string", value: "<id>", help: "Checks this agency alone. Default all agencies of the key." },
+	agency: { type: "string", value: "<id>", help: "Checks only this agency. Default all agencies of the key." },
 	json: { type: "boolean", default: false, help: "Prints one line of JSON: status, version, checks." },
 	sandbox: {
 		type: "boolean",
@@ -26,8 +26,8 @@ It only reads. What it prints holds no key, no phone number and no name of a per
 	options,
 	notes: `${connectionHelp}
 
-Exit status: 0 every check is well, 1 it works and some checks need attention, 2 it cannot work.`,
-	end: { example: "doctor --sandbox", page: "doctor" },
+Exit status: 0 every check is fine, 1 it works and some checks need attention, 2 it cannot work.`,
+	end: { example: "doctor --sandbox", page: "command-line" },
 };
 
 export const doctorCommand = {

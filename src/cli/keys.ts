@@ -30,7 +30,7 @@ export function onKeys(act: (key: string) => void): (() => void) | undefined {
 		if (process.platform === "win32") process.emit(signal, signal);
 		else process.kill(0, signal); // everybody in the foreground, as the terminal does
 	};
-	/** After Ctrl-Z, `fg` continues a process, and so does `bg`. */
+	/** After Ctrl-Z, `fg` or `bg` continues a process. */
 	const resume = (): void => {
 		if (!isForeground()) return void stdin.pause();
 		stdin.setRawMode(true);

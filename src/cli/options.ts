@@ -61,7 +61,7 @@ export const isHelp = (word: string): boolean => ["help", "--help", "-h"].includ
 /** Whether a word in place of a command or an action asks for the version. */
 export const isVersion = (word: string): boolean => ["version", "--version", "-v"].includes(word);
 
-/** Reads the options of a command. Prints its help or version when that is asked for, and returns undefined. */
+/** Reads the options of a command. Prints its help or version if asked to, and returns undefined. */
 export function readOptions<const Own extends Options>(
 	usage: Usage & { readonly options: Own },
 	args: string[],

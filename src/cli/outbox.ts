@@ -22,6 +22,7 @@ import {
 	readOptions,
 	refuseOption,
 	refuseUnknownAction,
+	type Usage,
 	UsageError,
 } from "./options.ts";
 import { openStore } from "./outbox/database.ts";
@@ -41,26 +42,30 @@ const common = {
 	database: {
 		type: "string",
 		value: "<address>",
-		help: "The database: postgres://…, mysql://…, libsql://…, or the path of a file of SQLite. Default DATABASE_URL.",
+		help: "The database: postgres://…, mysql://…, mariadb://…, libsql://…, or the path of a SQLite file. Default DATABASE_URL, because a list of processes shows the options of a command, and so the password.",
 	},
 	prefix: {
 		type: "string",
 		value: "<name>",
 		default: "outbox",
-		help: "What the names of the tables begin with. Default outbox.",
+		help: "The prefix of the table names. Default outbox.",
 	},
 	env: { type: "string", value: "<file>", isFile: true, help: "Reads DATABASE_URL from a file." },
 	json: { type: "boolean", default: false, help: "Prints one line of JSON." },
 } as const satisfies Options;
 
-const agency = { type: "string", value: "<id>", help: "This agency alone. Default everybody." } as const;
+const agency = { type: "string", value: "<id>", help: "Only this agency. Default all agencies." } as const;
 const content = {
 	type: "boolean",
 	default: false,
-	help: "Shows phone numbers, texts, and what the application gave with them.",
+	help: "Shows phone numbers, texts, who sends them and why, the reasons of hooks, and with --json also meta.",
 } as const;
 const changing = {
-	by: { type: "string", value: "<name>", help: "Who does it. Default the user of this machine." },
+	by: {
+		type: "string",
+		value: "<name>",
+		help: "Who does it, for health and explain. Default the user of this machine.",
+	},
 	yes: { type: "boolean", default: false, help: "Does it without a question." },
 } as const satisfies Options;
 
@@ -76,13 +81,17 @@ const list = {
 		choices: outboxStates,
 		help: `${outboxStates.join(", ")}. Default unknown, and all with --to or --since.`,
 	},
-	to: { type: "string", value: "<number>", help: "Texts to this number alone, as +447700900101, the newest first." },
+	to: {
+		type: "string",
+		value: "<number>",
+		help: "Only texts to this number, such as +447700900101, the newest first.",
+	},
 	since: {
 		type: "string",
 		value: "<time>",
-		help: "Texts that were enqueued since this time alone, with its zone, such as 2026-01-05T03:00:00Z, the newest first.",
+		help: "Only texts that were enqueued since this time, such as 2026-01-05T03:00:00Z, the newest first.",
 	},
-	agency: { ...agency, help: "Texts of this agency alone. Default all." },
+	agency: { ...agency, help: "Only texts of this agency. Default all." },
 	limit: { type: "string", value: "<number>", default: "50", help: "At most this many, from 1 to 1000. Default 50." },
 	"show-content": content,
 	...common,
@@ -91,10 +100,10 @@ const report = {
 	since: {
 		type: "string",
 		value: "<day>",
-		help: "The first day, such as 2026-03-01, or a time with its zone. Needed.",
+		help: "The first day, such as 2026-03-01, or a time with a UTC offset. Required.",
 	},
-	until: { type: "string", value: "<day>", help: "The day after the last one, or a time with its zone. Needed." },
-	agency: { ...agency, help: "Texts of this agency alone. Default all." },
+	until: { type: "string", value: "<day>", help: "The day after the last one, or a time with a UTC offset. Required." },
+	agency: { ...agency, help: "Only texts of this agency. Default all." },
 	"time-zone": {
 		type: "string",
 		value: "<zone>",
@@ -105,7 +114,7 @@ const report = {
 const explain = { "show-content": content, ...common } as const satisfies Options;
 const suspend = {
 	agency,
-	reason: { type: "string", value: "<text>", help: "Why, in a line for the people who ask. Needed." },
+	reason: { type: "string", value: "<text>", help: "Why, in one line, for the people who ask. Required." },
 	...changing,
 	...common,
 } as const satisfies Options;
@@ -115,7 +124,7 @@ const resolving = {
 		type: "string",
 		value: "<outcome>",
 		choices: ["sent", "not_sent"],
-		help: "sent: the contact has it. not_sent: it ends as cancelled, and is never sent again under its id. Needed.",
+		help: "sent: the contact has it. not_sent: it ends as cancelled, and is never sent again under its id. Required.",
 	},
 	...changing,
 	...common,
@@ -125,15 +134,15 @@ const restored = {
 	"backup-at": {
 		type: "string",
 		value: "<time>",
-		help: "When the backup was made, with its zone, such as 2026-01-05T03:00:00Z. Needed.",
+		help: "When the backup was made, such as 2026-01-05T03:00:00Z. Required.",
 	},
 	...changing,
 	...common,
 } as const satisfies Options;
 
-const optedOut = { agency: { ...agency, help: "The agency. Needed." }, ...common } as const satisfies Options;
+const optedOut = { agency: { ...agency, help: "The agency. Required." }, ...common } as const satisfies Options;
 const exporting = {
-	agency: { ...agency, help: "What counts for this agency alone. Default all." },
+	agency: { ...agency, help: "Only what counts for this agency. Default all." },
 	out: {
 		type: "string",
 		value: "<file>",
@@ -161,7 +170,7 @@ const notes = `The address of the database is best kept in DATABASE_URL, in the 
 Exit status: 0 done, or all is well; 1 something needs attention, or nothing was changed; 2 the command cannot run, or
 texts cannot be sent.`;
 
-const endOf = (example: string): End => ({ example, page: "outbox-command" });
+const endOf = (example: string): End => ({ example, page: "command-line" });
 
 /** What an action works with. */
 interface Desk {
@@ -181,6 +190,8 @@ interface Desk {
 interface Action {
 	readonly summary: string;
 	readonly options: Options;
+	/** The word that follows it. */
+	readonly argument?: NonNullable<Usage["file"]>;
 	run(args: string[], host: Host): Promise<number>;
 }
 
@@ -191,12 +202,14 @@ const noText = "There is no text with this id. Are the database and --prefix the
 const working = "A worker is running, or was within the last minute. Stop all of them first. Nothing was changed.";
 
 const text = { value: "<id>", help: "The id of the text, as it was given to enqueue.", noun: "id" } as const;
+const contact = { value: "<number>", help: "The contact's number, such as +447700900101.", noun: "number" } as const;
+const exported = { value: "<file>", help: "The file that export wrote.", noun: "file" } as const;
 
 const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 	[
 		"health",
 		{
-			summary: "Shows workers, what is due, pauses, suspensions, and what needs somebody.",
+			summary: "Shows workers, what is due, pauses, suspensions and unknown texts, and what to do about each.",
 			options: health,
 			async run(args, host) {
 				const values = readOptions(
@@ -211,7 +224,7 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 	[
 		"list",
 		{
-			summary: "Lists unknown texts, those of a state, or those to a number.",
+			summary: "Lists unknown texts, texts in another state, or texts to a number.",
 			options: list,
 			async run(args, host) {
 				const values = readOptions(
@@ -227,7 +240,7 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 				const state = stateOf(values.state ?? (isNewest ? "" : "unknown"));
 				const isShown = values["show-content"];
 				return withDesk(values, host, async ({ operator, store, say, print, tell, safely }) => {
-					// Those that need somebody are listed in the order in which they are due.
+					// Unfinished texts are listed in the order in which they are due.
 					const due = async (state: ListedState): Promise<ListedText[]> => {
 						const rows = await store.list(state, limit, values.agency);
 						const statuses = await operator.statuses(rows);
@@ -255,8 +268,9 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 	[
 		"explain",
 		{
-			summary: "Tells the life of a text, and what it waits for.",
+			summary: "Shows what a text waits for, and what happened to it step by step.",
 			options: explain,
+			argument: text,
 			async run(args, host) {
 				const values = readOptions(
 					{
@@ -362,7 +376,7 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 				const by = values.by ?? userName();
 				return withDesk(values, host, async ({ operator, say, tell, safely }) => {
 					const what =
-						agencyId === undefined ? "the suspension of everybody" : `the suspension of ${printable(agencyId)}`;
+						agencyId === undefined ? "the suspension of all agencies" : `the suspension of ${printable(agencyId)}`;
 					say(`This ends ${what}. What is due goes out at once.`);
 					if (!(await isAllowed(values, host, "Resume?", "resumes"))) return undone(say);
 					const isEnded = await safely(operator.resume({ agencyId, by }));
@@ -379,8 +393,9 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 	[
 		"resolve",
 		{
-			summary: "Ends an unknown text, after somebody has looked at the conversation.",
+			summary: "Ends an unknown text, once you have looked at the conversation.",
 			options: resolving,
+			argument: text,
 			async run(args, host) {
 				const values = readOptions(
 					{
@@ -413,7 +428,7 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 					);
 					if (!(await isAllowed(values, host, "Resolve it?", "resolves it"))) return undone(say);
 					const isDone = await safely(operator.resolve(id, outcome === "sent" ? "sent" : "not_sent", { by }));
-					say(isDone ? `Resolved by ${by}.` : "Somebody else was faster.");
+					say(isDone ? `Resolved by ${by}.` : "Someone else resolved it meanwhile.");
 					tell({ resolved: isDone, state: outcome === "sent" ? "sent" : "cancelled" });
 					return isDone ? 0 : 1;
 				});
@@ -464,13 +479,14 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 		{
 			summary: "Tells whether a contact has opted out of an agency's texts, since when, and who said so.",
 			options: optedOut,
+			argument: contact,
 			async run(args, host) {
 				const values = readOptions(
 					{
 						command: "outbox opted-out",
 						about,
 						options: optedOut,
-						file: { value: "<number>", help: "The contact's number, such as +447700900101.", noun: "number" },
+						file: contact,
 						notes,
 						end: endOf("outbox opted-out +447700900101 --agency agy_3f"),
 					},
@@ -492,7 +508,7 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 	[
 		"export",
 		{
-			summary: "Writes who has opted out, and what else is known of contacts, to a file.",
+			summary: "Writes who has opted out, and what else is known of contacts, to a new file. The file is a secret.",
 			options: exporting,
 			async run(args, host) {
 				const values = readOptions(
@@ -517,15 +533,16 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 	[
 		"import",
 		{
-			summary: "Takes in a file of export. It may be repeated, and workers may run.",
+			summary: "Takes in a file of export. You can repeat it, and workers may run.",
 			options: importing,
+			argument: exported,
 			async run(args, host) {
 				const values = readOptions(
 					{
 						command: "outbox import",
 						about,
 						options: importing,
-						file: { value: "<file>", help: "The file that export wrote.", noun: "file" },
+						file: exported,
 						notes,
 						end: endOf("outbox import contacts.ndjson"),
 					},

@@ -39,7 +39,7 @@ export function openState(given: string): State {
 	const lock = createLock(file, (id) => rmSync(besideOf(id), { force: true }));
 	const beside = besideOf(lock.id);
 	const write = (sandbox: Sandbox): void => {
-		lock.take(); // somebody may have deleted the lock, and started another run
+		lock.take(); // someone may have deleted the lock, and started another run
 		try {
 			writeThrough(beside, JSON.stringify(insideOf(sandbox).world()));
 			renameSync(beside, file);
@@ -79,7 +79,7 @@ function readInto(sandbox: Sandbox, file: string, given: string): boolean {
 		const message = error instanceof Error ? error.message : String(error);
 		const reason = error instanceof SyntaxError ? "it is not JSON" : message.replace(/^world: /, "").replace(/\.$/, "");
 		throw new Error(
-			`--state ${given} holds no world that can be read: ${reason}. It was left as it is. Move it away to begin anew.`,
+			`--state ${given} holds no world that can be read: ${reason}. It was left as it is. Move it elsewhere to start anew.`,
 		);
 	}
 }

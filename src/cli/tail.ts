@@ -13,7 +13,7 @@ import type { Host } from "./host.ts";
 import { lookOf } from "./look.ts";
 import { type Options, readOptions, UsageError } from "./options.ts";
 import { eventsOf, linesOf, type TailEvent } from "./tail/event.ts";
-import { createFollower } from "./tail/follow.ts";
+import { createFollower, longestPauseMs } from "./tail/follow.ts";
 import { createDateLine, jsonLine, printable } from "./text.ts";
 
 const mostAgencies = 10;
@@ -23,14 +23,14 @@ const options = {
 	agency: {
 		type: "string",
 		value: "<id>",
-		help: `Follows this agency alone. Default: all of the key. Needed with more than ${mostAgencies}.`,
+		help: `Follows only this agency. Default all agencies of the key. Required if there are more than ${mostAgencies}.`,
 	},
 	show: { type: "boolean", default: false, help: "Shows whole numbers and texts." },
 	every: {
 		type: "string",
 		default: "5",
 		value: "<seconds>",
-		help: "The shortest pause between two polls, from 1 to 3600. Default 5.",
+		help: `The shortest pause between two polls, from 1 to 3600. Without news pauses grow to ${longestPauseMs / 1_000}. Default 5.`,
 	},
 	json: { type: "boolean", default: false, help: "Prints one line of JSON for each event." },
 	...connectionOptions,
@@ -47,7 +47,7 @@ const usage = {
 Numbers are masked and texts are hidden, unless --show is given.`,
 	options,
 	notes: connectionHelp,
-	end: { example: "tail --sandbox --show", page: "tail" },
+	end: { example: "tail --sandbox --show", page: "command-line" },
 };
 
 const notReached = "The key does not reach the agency of --agency. The command doctor lists those that it reaches.";

@@ -43,7 +43,7 @@ test("behind a firewall that refuses sends alone, it says that it only reads, an
 test("the page of the checks has a row for each check", async () => {
 	const { out } = await run(["doctor", "--sandbox", "--json"]);
 	const ids = JSON.parse(out).checks.map(({ id }: { id: string }) => id.split(" ")[0]);
-	const guide = readFileSync(new URL("../../docs/doctor.md", import.meta.url), "utf8");
+	const guide = readFileSync(new URL("../../docs/command-line.md", import.meta.url), "utf8");
 	const [table = ""] = guide.split("| check |").slice(1);
 	const rows = [...(table.split("\n\n")[0] ?? "").matchAll(/^\| `([\w-]+)` \|/gm)].map(([, id]) => id);
 	expect(rows).toEqual(ids);

@@ -178,7 +178,7 @@ test.each([
 	const { code, out, err } = await run(["sandbox", "--port", "0", "--json", "--state", file]);
 	expect([code, out, err]).toEqual([1, "", expect.stringMatching(words)]);
 	expect(err).toContain(`--state ${file} holds no world that can be read: `);
-	expect(err).toContain("It was left as it is. Move it away to begin anew.");
+	expect(err).toContain("It was left as it is. Move it elsewhere to start anew.");
 	expect(err).not.toContain("    at ");
 	expect(readFileSync(file).equals(before)).toBe(true);
 	expect(readdirSync(folder)).toEqual(["world.json"]);

@@ -182,7 +182,7 @@ test("the search finds what people look for, and the guide to it first", async (
 		unsubscribe: "consent",
 		STOP: "consent",
 		twice: "outbox-limits",
-		"never arrived": "never-got-it",
+		"never arrived": "command-line",
 		"24 hours": "window-and-queue",
 		duplicate: "troubleshooting",
 		gdpr: "erasing",
@@ -199,7 +199,7 @@ test("the search finds what people look for, and the guide to it first", async (
 		pricing: "not-supported",
 		timezone: "consent",
 		failover: "runbook",
-		audit: "outbox-command",
+		audit: "command-line",
 		"Next.js": "nextjs",
 		Prisma: "databases",
 	};

@@ -95,7 +95,7 @@ function threadOf({ phoneNumber, conversation, messages: newestFirst, now }: Cap
 	const lastInbound = newestFirst.find(({ direction }) => direction === "inbound");
 	const firstTime = oldestFirst.find(({ createdAt }) => createdAt !== null)?.createdAt ?? null;
 	for (const [index, message] of oldestFirst.entries()) {
-		// A message without a time has that of the summary, or came right after the one before it.
+		// A message without a time has the summary's time, or came right after the message before it.
 		const known = message === oldestFirst.at(-1) ? summary.lastMessageAt : null;
 		const received = message === lastInbound ? summary.lastInboundAt : null;
 		const at =

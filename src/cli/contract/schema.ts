@@ -76,7 +76,7 @@ function typeOf(value: unknown): string {
 	return value === null ? "null" : typeof value;
 }
 
-/** The schema of values that satisfy both. A schema without types takes those of the other one. */
+/** The schema of values that satisfy both. A schema without types takes the types of the other one. */
 function both(a: Schema, b: Schema): Schema {
 	const [left, right] = [[...a.types], [...b.types]];
 	const common = left.filter((type) => b.types.has(type));

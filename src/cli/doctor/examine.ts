@@ -65,7 +65,7 @@ const throughProxy = ({ id, what }: Check, proxy = ""): Check => ({
 	id,
 	state: "warn",
 	what: `Directly: ${what} fetch gets an answer through the proxy of ${proxy}.`,
-	remedy: "The checks below use fetch, and so does a client without nodeHttp. nodeHttp needs its option proxy.",
+	remedy: "The checks below use fetch, like a client without nodeHttp. nodeHttp needs its option proxy.",
 });
 
 async function* checkReach(

@@ -32,7 +32,7 @@ export function createReport(look: Look): {
 function linesOf({ id, state, what, remedy }: Check, look: Look): string {
 	const indent = markWidth + idWidth;
 	const width = widthOf(look) - indent;
-	// The check of an agency has the agency's id in its own, and so has the sentence.
+	// The id of an agency's check ends with the agency's id, which the sentence has too.
 	const [label = id] = id.split(" ");
 	const lines = [
 		...wrapped(printable(what), width),

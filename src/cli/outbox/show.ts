@@ -14,11 +14,11 @@ import { type Check, counted } from "../doctor/check.ts";
 import { wrapped } from "../look.ts";
 import { printable } from "../text.ts";
 
-/** How long a text may be due before somebody should look. */
+/** How long a text may be due before a person should look. */
 const lateMs = 10 * 60_000;
 const mostCounted = 1_000;
 const dayMs = 24 * 3_600_000;
-/** By how much a machine's clock may differ from the database's before somebody should look. */
+/** By how much a machine's clock may differ from the database's before a person should look. */
 const wrongClockMs = 60_000;
 
 /** A number of texts, which was counted up to a limit. */
@@ -33,7 +33,7 @@ const lengthOf = (ms: number): string => {
 
 const ago = (ms: number): string => `${lengthOf(ms)} ago`;
 
-/** What is well, and what needs somebody. */
+/** What is fine, and what needs a person. */
 export function checksOf(health: OutboxHealth): Check[] {
 	const {
 		at,
@@ -90,7 +90,7 @@ export function checksOf(health: OutboxHealth): Check[] {
 			: {
 					id: "unknown",
 					state: "warn",
-					what: `${texts(states.unknown, "unknown ")}: nobody knows whether the contact got it.`,
+					what: `${texts(states.unknown, "unknown ")}: it is not known whether the contact got it.`,
 					remedy: "outbox list shows them. Look at the conversation, then outbox resolve <id> --as sent or not_sent.",
 				},
 		...(clockAheadMs !== null && Math.abs(clockAheadMs) > wrongClockMs
@@ -133,7 +133,7 @@ export function checksOf(health: OutboxHealth): Check[] {
 					{
 						id: "restored",
 						state: "ok",
-						what: `The database was restored from a backup of ${shown(restored.backupAt.getTime())}, as ${restored.by ?? "somebody"} declared on ${shown(restored.at.getTime())}.`,
+						what: `The database was restored from a backup of ${shown(restored.backupAt.getTime())}, as ${restored.by ?? "someone"} declared on ${shown(restored.at.getTime())}.`,
 					} as const,
 				]
 			: []),
@@ -168,13 +168,13 @@ function restoreCheck({ from, to, by, isDone }: RestoreHealth, now: number): Che
 function remedyOf(reason: string, agencyId: string | null, until: Date | null): string {
 	const doctor = agencyId === null ? "doctor" : `doctor --agency ${agencyId}`;
 	if (/^(key|forbidden|consent_unavailable|language_\w+)$/.test(reason))
-		return `It needs a person: ${doctor} finds out more. Once that is mended, the outbox goes on by itself.`;
+		return `It needs a person: ${doctor} finds out more. Once it is fixed, the outbox resumes on its own.`;
 	if (reason === "gateway")
-		return "It needs a person: tell the people who run the firewall or proxy in front of the service the time, the host and the address of the worker's machine. The doctor only reads, and may find nothing although sends are refused. Once a send passes, the outbox goes on by itself.";
+		return "It needs a person: tell the people who run the firewall or proxy in front of the service the time, the host and the address of the worker's machine. The doctor only reads, and may find nothing although sends are refused. Once a send passes, the outbox resumes on its own.";
 	if (reason === "wrong_number")
 		return "It needs a person: see outbox list --state waiting. If a number is right, call optIn; otherwise cancel the text.";
 	if (reason === "hook_failed")
-		return "It needs a person: see the log of the application. Once that is mended, the outbox goes on by itself.";
+		return "It needs a person: see the log of the application. Once it is fixed, the outbox resumes on its own.";
 	return `It ends by itself once that has passed${until ? `; the next try is at ${shown(until.getTime())}` : ""}.`;
 }
 
@@ -230,7 +230,7 @@ const shownExactly = (at: Date): string => at.toISOString().slice(0, 19).replace
 
 const indented = (text: string, columns: number): string[] => wrapped(text, columns - 2).map((line) => `  ${line}`);
 
-/** Reads texts without the reasons that the application's hooks gave, which may name somebody. It is for actions that only read. */
+/** Reads texts without the reasons that the application's hooks gave, which may name a person. It is for actions that only read. */
 export function withoutReasons(store: OutboxStore): OutboxStore {
 	const hidden = <Row extends OutboxText>(row: Row): Row => {
 		const journal = row.progress.journal?.map((step) => ({ ...step, hookReason: undefined }));

@@ -1,7 +1,8 @@
 import { type AgencyClient, type AttemptEvent, isPartnerError, type PartnerError } from "messaging-conversations";
 import { type Change, watch } from "messaging-conversations/sync";
 
-const longestPauseMs = 30_000;
+/** How long `tail` waits between two polls without news. */
+export const longestPauseMs = 30_000;
 
 export interface FollowOptions {
 	readonly everyMs: number;

@@ -654,7 +654,7 @@ describe("what it refuses", () => {
 		const { code, err } = await run(place, "suspend", "--reason", "Stop");
 		expect([code, err]).toEqual([
 			2,
-			expect.stringContaining("Nobody can be asked here. --yes suspends without a question."),
+			expect.stringContaining("There is nobody to ask here. --yes suspends without a question."),
 		]);
 		expect(await store.suspended()).toEqual([]);
 		const asked = start(
