@@ -89,9 +89,9 @@ test.each(readdirSync(join(root, "docs/diagrams")))("the diagram %s can be read 
 	expect(pages.some(({ text }) => new RegExp(`!\\[\\S.{30,}\\]\\(.*${file}\\)`).test(text))).toBe(true);
 });
 
-test("the guide to Next.js shows files of the site that the long tests build", () => {
-	const guide = readFileSync(join(root, "docs/nextjs.md"), "utf8");
-	const shown = [...guide.matchAll(/^```tsx\n\/\/ (\S+)\n(.*?)^```/gms)];
+test("the part about Next.js shows files of the site that the long tests build", () => {
+	const [, part = ""] = /^## Next\.js\n(.*?)^## /ms.exec(readFileSync(join(root, "docs/frameworks.md"), "utf8")) ?? [];
+	const shown = [...part.matchAll(/^```tsx?\n\/\/ (\S+)\n(.*?)^```/gms)];
 	for (const [, file = "", code] of shown)
 		expect(readFileSync(join(root, "scripts/next/site", file), "utf8")).toBe(code);
 	expect(shown).toHaveLength(4);

@@ -5,6 +5,7 @@ import { anchorOf } from "./anchor.ts";
 import { keywords } from "./keywords.ts";
 import { linksOutside, repositoryUrl } from "./links.ts";
 import { sidebar } from "./pages.ts";
+import { sectionsForTabs } from "./tabs.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
 const source = (file: string) => fileURLToPath(new URL(`../../src/${file}`, import.meta.url));
@@ -23,7 +24,10 @@ export default defineConfig({
 		anchor: { slugify: anchorOf },
 		toc: { slugify: anchorOf },
 		headers: { slugify: anchorOf },
-		config: linksOutside,
+		config(md) {
+			linksOutside(md);
+			sectionsForTabs(md);
+		},
 	},
 	themeConfig: {
 		nav: [

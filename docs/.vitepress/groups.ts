@@ -40,7 +40,6 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		"sandbox-outbox",
 		"troubleshooting",
 		"outbox-health",
-		"nextjs",
 		...pagesIn("recipes"),
 	],
 };

@@ -15,9 +15,11 @@ export function sidebar(): DefaultTheme.SidebarMulti {
 	const lost = readdirSync(docs).filter((file) => isPage(file) && !grouped.has(file.slice(0, -3)));
 	if (lost.length > 0) throw new Error(`Add ${lost.join(", ")} to a group in docs/.vitepress/pages.ts.`);
 	// Closed, except for the group of the page that is shown. Each leads to its first page.
-	const guides = Object.entries(groups).map(([text, pages]) => {
+	const guides = Object.entries(groups).flatMap(([text, pages]) => {
 		const items = pages.filter((page) => existsSync(`${docs}${page}.md`)).map(itemOf);
-		return { text, link: items[0]?.link ?? "", collapsed: true, items };
+		const [first, second] = items;
+		if (!first) return [];
+		return [{ text, link: first.link, ...(second ? { collapsed: true, items } : { items: [] }) }];
 	});
 	const entries = apiEntries();
 	const api = { text: "API", items: entries.map(({ title, link }) => ({ text: title, link })) };

@@ -1,7 +1,22 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { patience } from "../../test/patience.ts";
 
+const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
 export default defineConfig({
+	resolve: {
+		// The action of Next.js lies outside of this folder, and Next.js brings `server-only`.
+		alias: [
+			{
+				find: /^messaging-conversations$/,
+				replacement: pathOf(
+					"node_modules/messaging-conversations/dist/index.js",
+				),
+			},
+			{ find: /^server-only$/, replacement: pathOf("test/nothing.ts") },
+		],
+	},
 	test: {
 		include: [
 			"test/**/*.test.ts",

@@ -200,7 +200,7 @@ test("the search finds what people look for, and the guide to it first", async (
 		timezone: "consent",
 		failover: "runbook",
 		audit: "command-line",
-		"Next.js": "nextjs",
+		"Next.js": "frameworks",
 		Prisma: "databases",
 	};
 	for (const [term, guide] of Object.entries(guides)) {
@@ -213,7 +213,7 @@ test("the search finds what people look for, and the guide to it first", async (
 });
 
 test("at 1440 px no line of code continues below, and at 390 px the landing page has its name whole", async () => {
-	for (const path of ["/durable-sends.html", "/recipes/express.html"]) {
+	for (const path of ["/durable-sends.html", "/frameworks.html"]) {
 		const page = await open(path);
 		// The text of a line, because its box is as wide as the code.
 		const broken = await page.evaluate(`[...document.querySelectorAll(".vp-doc pre .line")].filter((line) => {
@@ -254,7 +254,7 @@ test("at 320 px no page scrolls sideways", async () => {
 		"/durable-sends.html",
 		"/options.html",
 		"/faults.html",
-		"/recipes/nestjs.html",
+		"/frameworks.html",
 		"/limits.html",
 	]) {
 		await page.goto(`${address}${path}`);

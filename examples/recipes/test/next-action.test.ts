@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import type { sendText } from "../next/actions.ts";
+import type { sendText } from "../../../scripts/next/site/app/actions.ts";
 import { afterTest, startService } from "./service.ts";
 
 async function open() {
@@ -7,9 +7,10 @@ async function open() {
 	for (const [name, value] of Object.entries({ ...service.env, MESSAGING_AGENCY_ID: service.agencyId }))
 		vi.stubEnv(name, value);
 	afterTest(() => vi.unstubAllEnvs());
-	// The client is made when the module is loaded, with this environment.
+	// The client is made when the module is loaded, with this environment, and stays there for all copies of the module.
 	vi.resetModules();
-	const { sendText: action }: { sendText: typeof sendText } = await import("../next/actions.ts");
+	afterTest(() => Reflect.deleteProperty(globalThis, "messaging"));
+	const { sendText: action }: { sendText: typeof sendText } = await import("../../../scripts/next/site/app/actions.ts");
 	const submit = (operationId: string, to: string, body: string) => {
 		const form = new FormData();
 		form.set("to", to);

@@ -1,10 +1,13 @@
 import "server-only";
-import { createClient } from "messaging-conversations";
+import { type Client, createClient } from "messaging-conversations";
 
-export const client = createClient({
+const shared = globalThis as { messaging?: Client };
+
+/** One for the process: bundlers give each route a copy of this file. */
+export const client = (shared.messaging ??= createClient({
 	baseUrl: process.env.MESSAGING_BASE_URL,
 	apiKey: process.env.MESSAGING_API_KEY,
-});
+}));
 
 /** A function, because the build has no environment. */
 export function openAgency() {

@@ -1,11 +1,6 @@
 "use server";
 
-import { createClient } from "messaging-conversations";
-
-const client = createClient({
-	baseUrl: process.env.MESSAGING_BASE_URL,
-	apiKey: process.env.MESSAGING_API_KEY,
-});
+import { openAgency } from "../lib/client";
 
 export interface SendState {
 	message: string;
@@ -21,16 +16,10 @@ export async function sendText(
 	form: FormData,
 ): Promise<SendState> {
 	// First check who is signed in, and that they may write to this contact.
-	const { MESSAGING_AGENCY_ID: agencyId } = process.env;
-	if (!agencyId)
-		throw new Error(
-			"Set MESSAGING_AGENCY_ID to the agency whose contacts this site shows.",
-		);
 	const field = (name: string) =>
 		String(form.get(name) ?? "").replaceAll("\r\n", "\n");
 	const { operationId } = previous;
-	const sent = await client
-		.agency(agencyId)
+	const sent = await openAgency()
 		.messages.send({
 			operationId,
 			to: field("to"),

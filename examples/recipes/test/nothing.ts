@@ -1,0 +1,2 @@
+// Stands for modules that only a framework has.
+export {};
