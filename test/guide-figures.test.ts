@@ -118,7 +118,7 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`It remembers at least the last ${grouped(rememberedIds)} ids.`,
 	],
 	[
-		"reliability",
+		"errors-and-retries",
 		`up to ${retry("attempts")} requests in all`,
 		`\`timeoutMs\` limits one attempt (${read.timeoutMs / s} seconds, sends ${write.timeoutMs / s}). \`deadline\` limits the whole call with its waits (${read.deadlineMs / s} seconds, sends ${write.deadlineMs / s})`,
 		`the reuse of at least its last ${grouped(rememberedIds)} ids`,
@@ -143,7 +143,7 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 	["consent", `takes more than ${from("outbox/work/hooks.ts", "hookMs") / s} seconds, nothing is sent`],
 	["not-sent", `is less than ${settleMs / s} seconds old (\`settleMs\`)`],
 	[
-		"sent-delivered-failed",
+		"sending",
 		`| lost: the send ended as \`unknown\` | ${settleMs / s} seconds,`,
 		`A clock that is behind by more than ${inWords(from("outbox/match.ts", "slackMs") / s)} seconds`,
 	],
@@ -164,7 +164,6 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`shows nothing new for ${from("sync/list.ts", "mostPagesInVain") === 100 ? "a hundred" : "?"} pages`,
 		`or after its \`Retry-After\` of up to ${from("sync/limited.ts", "longestMs") === minute ? "a minute" : "?"}`,
 	],
-	["why-not-fetch", `Up to ${budget("")} kB compressed`],
 	[
 		"troubleshooting",
 		`at least every ${from("outbox/work/pauses.ts", "longestGatewayPauseMs") / minute} minutes`,

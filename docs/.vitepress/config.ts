@@ -55,7 +55,7 @@ export default defineConfig({
 						boostDocument: (id: string) => {
 							if (/^\/reference\/(api|examples)\//.test(id)) return 0.05;
 							const isReference =
-								/\/(reference\/|options|errors|faults|fidelity|phone-numbers|mirroring-limits|sandbox-routes|glossary)/;
+								/\/(reference\/|options|errors\.|faults|fidelity|phone-numbers|mirroring-limits|sandbox-routes|glossary)/;
 							return isReference.test(id) ? 0.4 : 1;
 						},
 					},

@@ -25,12 +25,6 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 	],
 	// Pages whose content moves to those above.
 	Old: [
-		"why-not-fetch",
-		"playground",
-		"window-and-queue",
-		"reliability",
-		"sent-delivered-failed",
-		"key-rotation",
 		"visits-and-campaigns",
 		"outbox-workers",
 		"outbox-limits",
@@ -43,6 +37,9 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		...pagesIn("recipes"),
 	],
 };
+
+/** Pages that the navigation bar leads to, and not the sidebar. */
+export const outsideSidebar: ReadonlySet<string> = new Set(["index", "playground"]);
 
 /** Pages to look things up in, rather than to read through. All others are guides. */
 export const references: ReadonlySet<string> = new Set([

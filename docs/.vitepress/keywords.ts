@@ -1,6 +1,8 @@
 /** Words that people search for, beside the page that answers them. The search takes them for words of its first section. */
 export const keywords: Readonly<Record<string, string>> = {
 	erasing: "GDPR, erase, erasure, delete personal data, privacy, right to be forgotten",
+	connecting: "rotate, rotation, singleton, hot reload, API key",
+	"errors-and-retries": "idempotency, idempotent, retry, retries, timeout, time-out",
 	reading: "attachment, attachments, image, images, picture, file, media, photo, pagination, page, cursor",
 	testing: "mock, mocking, sandbox, stub, fake, test environment, staging",
 	mirroring: "webhook, webhooks, websocket, push, callback, polling, events",

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { DefaultTheme } from "vitepress";
-import { groups } from "./groups.ts";
+import { groups, outsideSidebar } from "./groups.ts";
 
 const docs = fileURLToPath(new URL("..", import.meta.url));
 
@@ -11,9 +11,9 @@ const docs = fileURLToPath(new URL("..", import.meta.url));
  */
 export function sidebar(): DefaultTheme.SidebarMulti {
 	const grouped = new Set(Object.values(groups).flat());
-	const isPage = (file: string) => file.endsWith(".md") && file !== "index.md";
-	const lost = readdirSync(docs).filter((file) => isPage(file) && !grouped.has(file.slice(0, -3)));
-	if (lost.length > 0) throw new Error(`Add ${lost.join(", ")} to a group in docs/.vitepress/pages.ts.`);
+	const pages = readdirSync(docs).flatMap((file) => (file.endsWith(".md") ? [file.slice(0, -3)] : []));
+	const lost = pages.filter((page) => !grouped.has(page) && !outsideSidebar.has(page));
+	if (lost.length > 0) throw new Error(`Add ${lost.join(", ")} to a group in docs/.vitepress/groups.ts.`);
 	// Closed, except for the group of the page that is shown. Each leads to its first page.
 	const guides = Object.entries(groups).flatMap(([text, pages]) => {
 		const items = pages.filter((page) => existsSync(`${docs}${page}.md`)).map(itemOf);

@@ -172,7 +172,7 @@ test("the search finds what people look for, and the guide to it first", async (
 	const page = await open("/");
 	await page.waitForFunction("document.querySelector('#app').__vue_app__"); // until then, nothing hears the keys
 	const guides = {
-		idempotency: "reliability",
+		idempotency: "errors-and-retries",
 		"rate limit": "troubleshooting",
 		401: "troubleshooting",
 		403: "troubleshooting",
@@ -183,7 +183,7 @@ test("the search finds what people look for, and the guide to it first", async (
 		STOP: "consent",
 		twice: "outbox-limits",
 		"never arrived": "command-line",
-		"24 hours": "window-and-queue",
+		"24 hours": "sending",
 		duplicate: "troubleshooting",
 		gdpr: "erasing",
 		erase: "erasing",
