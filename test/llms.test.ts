@@ -65,14 +65,16 @@ test("the README has its chapters in their order, each with something to paste o
 	const chapters = chaptersOf("README.md", "##");
 	expect([...chapters.keys()]).toEqual([
 		"Install",
-		"The first send",
-		"Five things that plain fetch does not do",
-		"The sandbox in a test",
-		"Links",
+		"Send what must not be lost",
+		"Follow conversations",
+		"Test without texting anyone",
+		"Next",
 		"Contributing",
 	]);
 	for (const [heading, chapter] of chapters) expect(chapter, heading).toMatch(/^(```|- )/m);
 	expect(read("README.md").split("\n").length).toBeLessThanOrEqual(150);
+	// Two screens, with a way on that one can take in.
+	expect(read("README.md").match(/\]\(docs\/[\w-]+\.md\)/g)).toHaveLength(7);
 });
 
 test("llms.txt has its chapters, each with a sample or a list", () => {
