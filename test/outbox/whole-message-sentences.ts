@@ -81,6 +81,9 @@ export const wholeMessages: Record<string, WholeMessages> = {
 		wrongNumber: {
 			said: [
 				"Not me, wrong number",
+				...["Oh sorry wrong number", "I think you've the wrong number", "you got the wrong number bro"],
+				...["Apologies but this is the wrong number", "Wrong number. Have a nice day", "Wrong number -- Jan"],
+				...["❌ wrong number", "Wrong number‼️", "(wrong number)", "No sorry wrong number"],
 				"That's not me. Wrong number",
 				"This isn't me, you have the wrong number",
 				"Wrong number I think",
@@ -124,6 +127,7 @@ export const wholeMessages: Record<string, WholeMessages> = {
 				],
 			],
 			other: [
+				...["wrong number lol I'm at the other door", "You've the wrong number of rooms", "Have a nice day"],
 				...[
 					"Wrong number on the door, we're at 14",
 					"I gave you the wrong number, use 0470 12 34 56",
@@ -237,6 +241,8 @@ export const wholeMessages: Record<string, WholeMessages> = {
 		optOut: {
 			said: [
 				...[
+					"Afmelden, graag",
+					"Graag, afmelden!",
 					"Afmelden graag",
 					"Graag afmelden",
 					"Afmelden aub",
@@ -271,6 +277,7 @@ export const wholeMessages: Record<string, WholeMessages> = {
 			other: [
 				...[
 					"Afmelden voor donderdag",
+					"Afmelden, graag voor donderdag",
 					"Afmelden voor donderdag graag",
 					"Graag afmelden voor het bezoek",
 					"Ik moet me afmelden voor morgen",
@@ -306,6 +313,8 @@ export const wholeMessages: Record<string, WholeMessages> = {
 		wrongNumber: {
 			said: [
 				"Verkeerd nummer denk ik",
+				...["Volgens mij heb je het verkeerde nummer", "Volgens mij heeft u het verkeerde nummer", "Verkeerd nr."],
+				...["Sorry verkeerd nummer hoor", "Dag, u heeft het verkeerde nummer. Fijne dag"],
 				"Verkeerd nummer, vrees ik",
 				"Fout nummer volgens mij",
 				"Ben ik niet, verkeerd nummer",
@@ -341,6 +350,7 @@ export const wholeMessages: Record<string, WholeMessages> = {
 				...["verkeerd nummer 🙈", "Foutief nummer", "Dag Anna verkeerd nummer", "Dit is niet het juiste nummer"],
 			],
 			other: [
+				...["Volgens mij heb je het verkeerde huisnummer", "Fijne dag"],
 				...[
 					"Verkeerd nummer op de deur, wij zijn op 14",
 					"Ik gaf u het verkeerde nummer, bel 0470 12 34 56",
@@ -516,6 +526,7 @@ export const wholeMessages: Record<string, WholeMessages> = {
 				"Je ne vous connais pas, mauvais numéro",
 				...[
 					"Mauvais numéro",
+					"Bonjour, vous devez avoir le mauvais numéro",
 					"Faux numéro",
 					"MAUVAIS NUMÉRO",
 					"Mauvais numero",

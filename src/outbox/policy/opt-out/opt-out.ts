@@ -96,10 +96,14 @@ const isKeyword = ({ words }: Clause) => {
 	const asked = withoutThreat(words).replace(again, "");
 	return keyword.test(classesOf(asked)) && !doubtful.test(asked);
 };
-/** Nothing but such words, a greeting and a remark. */
+/** Nothing but such words, a greeting and a remark. "Afmelden, graag" is "Afmelden graag". */
 const isAmbiguous = (clauses: readonly Clause[]) =>
-	ambiguous.test(clauses.map(({ words }) => allClassesOf(withoutThreat(words)).replace(/I/g, "")).join("")) &&
-	clauses.every(({ after }) => after !== "?");
+	ambiguous.test(
+		clauses
+			.filter(({ words }) => words !== "graag ")
+			.map(({ words }) => allClassesOf(withoutThreat(words)).replace(/I/g, ""))
+			.join(""),
+	) && clauses.every(({ after }) => after !== "?");
 /** "STOP, Anna" and "STOP Anna". In capitals it is no part of a sentence. */
 const isNamedKeyword = (text: string) =>
 	/^\P{L}*STOPP?[ ,]+\p{Lu}\p{Ll}+( \p{Lu}\p{Ll}+)?\P{L}*$/u.test(text) && !/[\p{N}?]/u.test(text);

@@ -33,11 +33,11 @@ const each = (...parts: string[][]): string => parts.map((part) => `(${part.join
 
 const english: Phrases = {
 	asides: of(`
-			hi | hi there | hello | hello there | hey | good morning | good afternoon | good evening | dear | sir
-			| madam | mate | sorry | so sorry | I'm sorry | I am sorry | sorry but | I'm sorry but | apologies
+			hi | hi there | hello | hello there | hey | oh | good morning | good afternoon | good evening | dear | sir
+			| madam | mate | buddy | bro | lol | sorry | no sorry | so sorry | I'm sorry | I am sorry | sorry but | I'm sorry but | apologies | apologies but
 			| excuse me | thanks | thanks a lot | thanks anyway | many thanks | thank you | thx | cheers
 			| thank you very much | thank you anyway | I think | I believe | I guess | I'm afraid | I am afraid
-			| unfortunately | kind regards | best regards | regards | who is this | who are you
+			| unfortunately | have a nice day | have a good day | kind regards | best regards | regards | who is this | who are you
 			| not me | that's not me | that isn't me | it's not me | this is not me | this isn't me | it isn't me | I don't know you
 			| never heard of you | no idea who you are
 		`),
@@ -56,7 +56,7 @@ const english: Phrases = {
 	wrongNumber: [
 		each(
 			of(`
-			| you have | you've got | you got | you must have | you seem to have | you may have | you have got | this is
+			| you have | you've | you've got | you got | you must have | you seem to have | you may have | you have got | this is
 			| that's | that is | it's | it is | this must be | you are texting | you're texting | you texted
 			| you are messaging | you're messaging | you messaged | you have reached | you reached
 		`),
@@ -101,7 +101,7 @@ const dutch: Phrases = {
 			| dank je wel | dankjewel | dankuwel | merci | nee | neen | ik denk | ik denk dat | ik vrees | volgens mij
 			| denk ik | vrees ik | geloof ik | lijkt me | dat ben ik niet | ben ik niet | ik ben dat niet | ik ken u niet
 			| ik ken je niet | ik ken jullie niet | nooit van u gehoord | nooit van jullie gehoord
-			| wie is dit | wie ben je | wie bent u | mvg | groeten | groetjes
+			| hoor | fijne dag | fijne dag nog | prettige dag | nog een fijne dag | wie is dit | wie ben je | wie bent u | mvg | groeten | groetjes
 		`),
 	no: [],
 	closings: listOf(`
@@ -130,11 +130,11 @@ const dutch: Phrases = {
 		each(
 			of(`
 			| u heeft | u hebt | je hebt | je heeft | jullie hebben | dit is | dat is | het is | 't is | u stuurt naar
-			| u appt naar | je stuurt naar | je appt naar | jullie sturen naar
+			| volgens mij heeft u | volgens mij hebt u | volgens mij heb je | u appt naar | je stuurt naar | je appt naar | jullie sturen naar
 		`),
 			of(`
 			verkeerd nummer | een verkeerd nummer | verkeerde nummer | het verkeerde nummer | fout nummer
-			| een fout nummer | het foute nummer | foutief nummer | een foutief nummer | verkeerde persoon
+			| een fout nummer | het foute nummer | verkeerd nr | een verkeerd nr | het verkeerde nr | foutief nummer | een foutief nummer | verkeerde persoon
 			| de verkeerde persoon | de foute persoon
 		`),
 		),
@@ -201,11 +201,11 @@ const french: Phrases = {
 	wrongNumber: [
 		each(
 			of(`
-			| vous avez | tu as | c'est | cest | vous avez fait | vous écrivez | vous écrivez à | vous contactez
+			| vous avez | vous devez avoir | tu as | c'est | cest | vous avez fait | vous écrivez | vous écrivez à | vous contactez
 			| vous êtes sur
 		`),
 			of(`
-			mauvais numéro | le mauvais numéro | un mauvais numéro | faux numéro | le faux numéro | un faux numéro
+			mauvais numéro | mauvais num | le mauvais numéro | un mauvais numéro | faux numéro | le faux numéro | un faux numéro
 			| mauvaise personne | la mauvaise personne | au mauvais numéro | mauvais destinataire
 		`),
 		),
@@ -245,7 +245,7 @@ const german: Phrases = {
 	asides: of(`
 			hallo | hi | guten Tag | guten Morgen | guten Abend | moin | servus | grüß Gott | sorry | sorry aber
 			| entschuldigung | entschuldigen Sie | Verzeihung | tut mir leid | tut mir leid aber | es tut mir leid
-			| danke | danke schön | vielen Dank | danke trotzdem | nein | nee | leider | ich glaube | ich denke | ich fürchte
+			| danke | danke schön | vielen Dank | schönen Tag | schönen Tag noch | danke trotzdem | nein | nee | leider | ich glaube | ich denke | ich fürchte
 			| wer ist das | wer sind Sie | wer bist du | mfg | viele Grüße | liebe Grüße
 			| glaube ich | denke ich | fürchte ich | das bin ich nicht | bin ich nicht | das bin nicht ich
 			| ich kenne Sie nicht | ich kenne euch nicht | ich kenn Sie nicht | ich kenne dich nicht

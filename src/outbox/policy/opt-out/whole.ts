@@ -28,7 +28,7 @@ const closing = longestFirst(languages.flatMap(({ closings }) => closings));
 /** "Kind regards, Anna Peeters", and what stands before it. */
 const closed = new RegExp(`[\\s,.!;–—-]+(${closing})([\\s,.!]+\\p{L}[^\\s,]*){0,3}[\\s,.!]*$`, "iu");
 /** Up to three names on a line of their own, or after a dash. */
-const signed = /(\n|\s[-–—~])\s*\p{Lu}[\p{L}'’.-]*( \p{Lu}[\p{L}'’.-]*){0,2}\s*$/u;
+const signed = /(\n|\s[-–—~]+)\s*\p{Lu}[\p{L}'’.-]*( \p{Lu}[\p{L}'’.-]*){0,2}\s*$/u;
 
 /** Characters. A phrase with a greeting and a name is never longer. */
 const longest = 300;
