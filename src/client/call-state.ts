@@ -92,6 +92,8 @@ export interface CallState<Data> {
 	keys: Secret<string>[];
 	/** Status and headers of the current attempt's response. */
 	head: TransportHead | undefined;
+	/** Whether that response is proven to be a copy of an earlier one. */
+	isCopy: boolean;
 	/** Duration of the current attempt. Undefined while there is nothing to report about it. */
 	durationMs: number | undefined;
 	/** The wait before the current attempt, in milliseconds. */
@@ -131,6 +133,7 @@ export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, optio
 		newKey: undefined,
 		keys: [],
 		head: undefined,
+		isCopy: false,
 		durationMs: undefined,
 		lastWaitMs: 0,
 		lastError: undefined,

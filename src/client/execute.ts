@@ -1,6 +1,7 @@
 import createFetchClient, { type Client as Api, type RequestOptions } from "openapi-fetch";
 import pRetry, { type Options as RetryLoop } from "p-retry";
 import type { paths } from "../../generated/openapi.ts";
+import { isAged } from "../shared/copies.ts";
 import { Secret } from "../shared/secret.ts";
 import { sleep } from "../shared/sleep.ts";
 import { beginLeftMs, type CallPlan, type CallState, type ClientState, leftMs, startCall } from "./call-state.ts";
@@ -205,6 +206,7 @@ async function waitToRetry<Data>(call: CallState<Data>, error: Error): Promise<b
 /** Makes one attempt: its data, or its error, complete with what all attempts have shown. */
 async function attempt<Data>(call: CallState<Data>, number: number, request: RequestOnce): Promise<Data> {
 	call.head = undefined;
+	call.isCopy = false;
 	call.durationMs = undefined;
 	call.attempt = number;
 	// A blocked event loop can stretch the wait before a retry. Send nothing that has no time left for a response.
@@ -275,7 +277,8 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 		if (!isAnswer(answer)) throw noResponse();
 		const { status, headers: received, text } = answer;
 		call.head = { status, headers: received };
-		client.answers.note(received.get("x-correlation-id"), url.split("?", 1)[0] ?? url);
+		const isRepeat = client.answers.note(received.get("x-correlation-id"), url.split("?", 1)[0] ?? url);
+		call.isCopy = isRepeat || isAged(received);
 		ended = bufferedResponse(call, status, status < 300 ? text : (text ?? ""));
 	} catch (error) {
 		ended = endOf(call, error, limit, { isSent, isAsking });

@@ -214,6 +214,9 @@ export function createMessages(executor: Executor, settings: MessagesOptions): M
 			const reply = await (readsFirst ? readAndPost() : post(plan));
 			// `contradiction` has checked that the fields are those of one branch.
 			const { head, correlationId } = reply;
+			const { messageId, status } = reply.data;
+			// A retry has no status, and its message may be far down in the conversation by now.
+			if (messageId !== null && status !== null) answers.sent(`${agencyId} ${to}`, messageId);
 			const since = beginningOf(begun, head.headers.get("date")).toISOString();
 			const data = Object.assign(reply.data, { operationId, to, body: text, since }) as Sent;
 			return { data, head, correlationId, attempts: readAttempts + reply.attempts };

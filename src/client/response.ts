@@ -1,5 +1,6 @@
 import { answers } from "../../generated/answers.ts";
 import { operationTable } from "../../generated/operations.ts";
+import { isAged } from "../shared/copies.ts";
 import type { Secret } from "../shared/secret.ts";
 import type { CallState } from "./call-state.ts";
 import { reportErrorDrift } from "./drift.ts";
@@ -43,6 +44,7 @@ function verdictOn<Data>(
 	if (data === undefined && !isOutside) return { failure: unreadable(call) };
 	// This is the only place where JSON gets the type of the contract: the validator generated from it has accepted it.
 	const known = (data ?? null) as Data;
+	if (plan.operation === "messages.send" && head && isAged(head.headers)) return { failure: copied(call) };
 	const broken =
 		status !== 200 && !isOutside ? "the status" : (brokenField(plan.operation, data) ?? plan.verify?.(known));
 	if (broken === undefined) return { data: known };
@@ -69,6 +71,12 @@ export function unreadable<Data>(call: CallState<Data>): PartnerError {
 	return new PartnerConnectionError(message, { ...factsOf(call, "unknown"), retryable: true });
 }
 
+/** The error of a success that is the answer to an earlier request. */
+function copied<Data>(call: CallState<Data>): PartnerError {
+	const message = `${call.plan.operation}: the answer is an old copy, such as that of a cache in front of the service`;
+	return new PartnerUnexpectedResponse(message, { ...factsOf(call, "unknown"), retryable: true });
+}
+
 /** The error of a body over the limit. */
 export function oversized<Data>(call: CallState<Data>): PartnerError {
 	const message = `${call.plan.operation}: the answer is larger than 10 MB`;
@@ -86,13 +94,16 @@ function refused<Data>(call: CallState<Data>, status: number, body: unknown): Pa
 		return new PartnerUnexpectedResponse(message, facts("unknown"));
 	}
 	if (isWrongBaseUrl(call, status, body)) return wrongBaseUrl(facts(status < 500 ? "not_sent" : "unknown"), status);
-	const isOwn = isOfService(status, body);
+	// Who reads looks up whether a 404 is one.
+	const isStale = call.isCopy && !(status === 404 && !call.plan.isWrite);
+	const isOwn = isOfService(status, body) && !isStale;
 	if (isOwn && call.client.onContractDrift) reportErrorDrift(call.client.onContractDrift, operation, body);
 	const isTaken = isOwn || (errorBodies === "any" && [401, 403, 404].includes(status));
 	const listed: readonly number[] = operation === "request" ? anyRefusal : operationTable[operation].refusals;
 	if (!isOwn && !(isTaken && listed.includes(status))) {
 		const retryable = repeatAfterGateway(status) !== "never";
-		const message = `${operation}: ${status} from something in front of the service${intermediary(call)}`;
+		const from = isStale ? ", an old copy from" : " from";
+		const message = `${operation}: ${status}${from} something in front of the service${intermediary(call)}`;
 		return new PartnerGatewayError(message, { ...facts("unknown"), retryable });
 	}
 	const said = serviceMessage(call, body);

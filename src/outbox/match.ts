@@ -8,6 +8,7 @@ import {
 	isPartnerError,
 	isWindowOpen,
 	type Message,
+	type OperationId,
 	PartnerUnexpectedResponse,
 	type QueuedMessage,
 } from "messaging-conversations";
@@ -88,7 +89,7 @@ export async function readConversation(
 				});
 		},
 		lookUp: async () => (await agency.conversations.lookup([to], call))[0]?.conversation,
-		stale: () => staleError(agency.id),
+		stale: () => staleError("conversations.get", agency.id),
 		knownAt,
 	});
 	if (!first) return undefined;
@@ -112,9 +113,8 @@ export async function readConversation(
 	return reading;
 }
 
-/** The error of a conversation that only copies show. The next read may show it. */
-function staleError(agencyId: string): PartnerUnexpectedResponse {
-	const operation = "conversations.get";
+/** The error of an answer that is an old copy. The next one may be none. */
+export function staleError(operation: OperationId, agencyId?: string): PartnerUnexpectedResponse {
 	const message = `${operation}: the answer is an old copy, such as that of a cache in front of the service`;
 	return new PartnerUnexpectedResponse(message, { operation, agencyId, retryable: true });
 }

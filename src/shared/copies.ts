@@ -28,10 +28,15 @@ interface Known {
 
 /** What a client has seen of the service, for all its agencies. */
 export interface Answers {
-	/** Notes the correlation id of an answer, and the URL of its request without the query. */
-	note: (id: string | null | undefined, url: string) => void;
+	/**
+	 * Notes the correlation id of an answer, and the URL of its request without the query. Returns whether the id was seen before with
+	 * this URL, which has had another one too: something that sets one id for all answers repeats it as well.
+	 */
+	note: (id: string | null | undefined, url: string) => boolean;
 	/** Whether an id was seen before, with the same URL alone. One that two URLs had is no id of one answer. */
 	isRepeated: (id: string | null | undefined) => boolean;
+	/** Notes the message of a text that was just sent. A later reading of the conversation must show it, or something newer. */
+	sent: (name: string, messageSid: string) => void;
 	/** What the conversations were when they were read last, by agency and number. */
 	known: Recent<Known>;
 }
@@ -42,18 +47,29 @@ const mostConversations = 10_000;
 export function createAnswers(): Answers {
 	/** How often each id was seen with its URL; undefined for an id that two URLs had. */
 	const seen = createRecent<{ url: string; times: number } | "shared">(mostIds);
+	/** The id of the first answer to each URL, and whether another one had another id. */
+	const first = createRecent<{ id: string; isVaried: boolean }>(mostIds);
+	const known = createRecent<Known>(mostConversations);
+	const isRepeated = (id: string | null | undefined): boolean => {
+		const found = id ? seen.get(id) : undefined;
+		return found !== undefined && found !== "shared" && found.times > 1;
+	};
 	return {
 		note(id, url) {
-			if (!id) return;
+			if (!id) return false;
+			const { id: firstId, isVaried } = first.get(url) ?? { id, isVaried: false };
+			first.set(url, { id: firstId, isVaried: isVaried || firstId !== id });
 			const before = seen.get(id);
 			if (before === undefined) seen.set(id, { url, times: 1 });
 			else seen.set(id, before === "shared" || before.url !== url ? "shared" : { url, times: before.times + 1 });
+			return isVaried && isRepeated(id);
 		},
-		isRepeated(id) {
-			const found = id ? seen.get(id) : undefined;
-			return found !== undefined && found !== "shared" && found.times > 1;
+		isRepeated,
+		sent(name, messageSid) {
+			const before = known.get(name);
+			if (before) known.set(name, { ...before, newestId: messageSid });
 		},
-		known: createRecent<Known>(mostConversations),
+		known,
 	};
 }
 
@@ -70,6 +86,12 @@ export const withAnswers = <Of extends object>(of: Of, answers: Answers): Of =>
 /** A copy that is older than this, in seconds, is no reading. */
 const longestAge = 10;
 
+/** Whether something in front of the service has kept an answer for longer than that. */
+export function isAged(headers: ReceivedHeaders): boolean {
+	const ages = (headers.get("age") ?? "").split(",").map(Number);
+	return ages.some((age) => age > longestAge);
+}
+
 /** Whether an answer is proven to be a copy, by its headers or because the conversation was known to be further. */
 export function isCopy(
 	answers: Answers,
@@ -77,8 +99,7 @@ export function isCopy(
 	content?: Content,
 	known?: Partial<Known> | undefined,
 ): boolean {
-	const ages = (headers.get("age") ?? "").split(",").map(Number);
-	if (ages.some((age) => age > longestAge) || answers.isRepeated(headers.get("x-correlation-id"))) return true;
+	if (isAged(headers) || answers.isRepeated(headers.get("x-correlation-id"))) return true;
 	return content !== undefined && known !== undefined && isBehind(content, known);
 }
 

@@ -19,6 +19,10 @@ const page = (code: number) => () => new Response("<html>", { status: code });
 
 const busy = () => jsonResponse({}, { status: 429, headers: { "retry-after": "0" } });
 
+/** An answer of the service that something in front of it has kept. */
+const kept = (code: number, json: unknown, age: string) => () => jsonResponse(json, { status: code, headers: { age } });
+const keptRefusal = (code: number) => kept(code, refusal(code).json, "60");
+
 /** A 200 that proves nothing: the words of a captive portal, of an API gateway that queues, and of a mock. */
 const noSuccess: [what: string, body: unknown][] = [
 	["{}", {}],
@@ -86,6 +90,17 @@ const outcomes: [ends: string, tag: string, outcome: string, (Error | (() => Res
 	["a broken 201 with success", "PartnerUnexpectedResponse", "unknown", [() => jsonResponse(broken, { status: 201 })]],
 	["429, then 400", "PartnerBadRequest", "unknown", [busy, status(400)]],
 	["500, then 429, then 400", "PartnerBadRequest", "unknown", [status(500), busy, status(400)]],
+	...[400, 401, 403, 409].map((code): [string, string, string, (() => Response)[]] => [
+		`a copy of a ${code}`,
+		"PartnerGatewayError",
+		"unknown",
+		[keptRefusal(code)],
+	]),
+	["a copy of a 400, then a 400", "PartnerGatewayError", "unknown", [keptRefusal(400), status(400)]],
+	["a 500, then a copy of a 403", "PartnerGatewayError", "unknown", [status(500), keptRefusal(403)]],
+	["a 403 that is ten seconds old", "PartnerForbidden", "not_sent", [kept(403, refusal(403).json, "10")]],
+	["a copy of a success", "PartnerUnexpectedResponse", "unknown", [kept(200, sentNow, "60")]],
+	["a copy of a success by two caches", "PartnerUnexpectedResponse", "unknown", [kept(200, sentNow, "60, 0")]],
 	["a broken success after a reset", "PartnerUnexpectedResponse", "sent", [reset(), () => jsonResponse(broken)]],
 ];
 
@@ -94,6 +109,31 @@ test.for(outcomes)("outcome of a send: %s → %s, %s", async ([, tag, outcome, e
 	const { messages } = clientOf({ baseUrl }, { fetch }).agency(agencyId);
 	const error = await failure(() => messages.send({ to: phone, body: text, operationId }));
 	expect(error).toMatchObject({ _tag: tag, outcome, operationId, attempts: fetch.count() });
+});
+
+/** Answers with one correlation id after the other. */
+const withIds = (...ids: string[]) => {
+	const answers = ids.map((id) => () => {
+		const [code, correlationId] = id.split(" ");
+		const json = code === "200" ? sentNow : refusal(Number(code)).json;
+		return jsonResponse(json, { status: Number(code), headers: { "x-correlation-id": `${correlationId}` } });
+	});
+	return fetchInTurn(...answers);
+};
+
+test("outcome of a send: a refusal whose correlation id was seen before is a copy of an earlier one", async () => {
+	const { messages } = clientOf({ baseUrl }, { fetch: withIds("200 a", "400 b", "400 b", "400 c") }).agency(agencyId);
+	await messages.send({ to: phone, body: text });
+	const refused = () => failure(() => messages.send({ to: phone, body: text }));
+	expect(await refused()).toMatchObject({ _tag: "PartnerBadRequest", outcome: "not_sent" });
+	expect(await refused()).toMatchObject({ _tag: "PartnerGatewayError", outcome: "unknown" });
+	expect(await refused()).toMatchObject({ _tag: "PartnerBadRequest", outcome: "not_sent" });
+});
+
+test("outcome of a send: a correlation id that is the same in all answers makes no refusal a copy", async () => {
+	const { messages } = clientOf({ baseUrl }, { fetch: withIds("403 a", "403 a", "403 a") }).agency(agencyId);
+	for (const _ of [1, 2, 3])
+		expect(await failure(() => messages.send({ to: phone, body: text }))).toMatchObject({ _tag: "PartnerForbidden" });
 });
 
 test("outcome of a send: a time-out is unknown, and stays so after a refusal", async () => {

@@ -190,6 +190,31 @@ describe("nobody is texted after STOP because of a copy from before it", () => {
 		},
 	);
 
+	test.each([true, false])(
+		"the copy is from before a text that the outbox has sent (followed meanwhile: %s)",
+		async (isFollowed) => {
+			const world = createCached();
+			const { anna, cache, pass, texts, advance } = world;
+			Object.assign(cache, { tells: "nothing", heedsQuery: false });
+			anna.writes("Hello, is the flat free?");
+			// The cache keeps the reading before it.
+			await add(world, "first");
+			await world.outbox.runOnce();
+			cache.isKeeping = false;
+			if (isFollowed) await pass(minute);
+			anna.writes("STOP");
+			advance(60 * minute);
+			cache.replays = Number.POSITIVE_INFINITY;
+			for (const purpose of ["notice", "marketing"] as const) await add(world, purpose, { purpose });
+			await pass(30 * minute);
+			expect(texts()).toEqual(["first"]);
+			cache.replays = 0;
+			await pass(60 * minute);
+			expect(await stateOf(world, "marketing")).toEqual(optedOut);
+			expect(texts()).toEqual(["first"]);
+		},
+	);
+
 	test.each(["messages", "its length alone", "its newest message alone"])(
 		"the copy is older than an earlier reading: it lacks %s",
 		async (what) => {
@@ -343,6 +368,33 @@ describe("what goes on being sent", () => {
 		},
 	);
 });
+
+test.each([400, 403, 409])(
+	"a copy of a %d does not end a text, which goes out once the service itself answers",
+	async (status) => {
+		const sandbox = createSandbox();
+		const anna = sandbox.agency().contact("+447700900101");
+		anna.writes("Hello");
+		const tags = { 400: "PartnerBadRequest", 403: "PartnerForbidden", 409: "PartnerConflict" };
+		let copies = 1;
+		const fetch: typeof globalThis.fetch = async (input, init) => {
+			const isSend = init?.method === "POST" && String(input).endsWith("/messages");
+			if (!isSend || copies-- <= 0) return sandbox.fetch(input, init);
+			const body = { _tag: Object.entries(tags).find(([code]) => Number(code) === status)?.[1], message: "No." };
+			return Response.json(body, { status, headers: { age: "90" } });
+		};
+		const client = createClient({ ...sandbox.connection, fetch, retry: false });
+		const outbox = createOutbox({ client, store: memoryStore(), now: () => sandbox.clock.now() });
+		await outbox.enqueue({ id: "note", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "See you" });
+		for (let minutes = 0; minutes < 120; minutes++) {
+			await outbox.runOnce();
+			sandbox.clock.advance({ ms: minute });
+		}
+		expect(copies).toBeLessThan(0);
+		expect((await outbox.status("note"))?.state).toMatch(/sent|delivered/);
+		expect(anna.inbox().map(({ body }) => body)).toEqual(["See you"]);
+	},
+);
 
 test("checkDelivery takes no copy for proof that a text was not sent", async () => {
 	const { anna, agency, cache, client, advance, read } = createCached();

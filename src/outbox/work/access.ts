@@ -3,6 +3,8 @@
  * agency that is not linked, and only `me.get` tells them apart.
  */
 import type { Client, PartnerError } from "messaging-conversations";
+import { isAged } from "../../shared/copies.ts";
+import { staleError } from "../match.ts";
 import { isAlert, type OutboxStore } from "../store.ts";
 import { failureOf } from "./failure.ts";
 
@@ -55,7 +57,9 @@ export function createAccess(client: Client, store: Pick<OutboxStore, "agencies"
 
 	async function ask(): Promise<Known> {
 		try {
-			const { agencies, scopes } = await client.me.get({ retry: false, deadline: askingMs });
+			const { data, response } = await client.me.get({ retry: false, deadline: askingMs }).withResponse();
+			if (isAged(response.headers)) return { ...nobody, isAnswer: false, error: staleError("me.get") };
+			const { agencies, scopes } = data;
 			const linked = new Set(agencies.map(({ id }) => id));
 			const own = (await store.agencies()).filter((id) => !isAlert(id));
 			// A single one that is not linked says nothing of the key.
