@@ -30,8 +30,6 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		"outbox-limits",
 		"outbox-options",
 		"erasing",
-		"sandbox-log",
-		"sandbox-outbox",
 		"troubleshooting",
 		"outbox-health",
 		...pagesIn("recipes"),
