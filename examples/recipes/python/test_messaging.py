@@ -62,7 +62,7 @@ class SendTest(unittest.TestCase):
             "queuedMessages"
         ]
 
-    def send(self, body="See you at 14:00.", operation_id="note-1"):
+    def send(self, body="See you at 14:00.", operation_id="visit-17"):
         return self.client.send(self.agency, ANNA, body, operation_id)
 
     def test_within_the_window_a_text_goes_out_once(self):
@@ -91,7 +91,7 @@ class SendTest(unittest.TestCase):
         self.send()
         self.control("clock/advance", {"hours": 49})
         self.assertEqual(self.held(), [])
-        self.send("Another day?", "note-2")
+        self.send("Another day?", "visit-18")
         self.anna("writes", text="Who is this?")
         self.assertEqual(self.inbox(), [])
 
@@ -100,7 +100,7 @@ class SendTest(unittest.TestCase):
         self.anna("accepts")
         self.assertEqual(self.inbox(), ["See you at 14:00."])
         self.anna("setReachable", on=False)
-        self.send("Still there?", "note-2")
+        self.send("Still there?", "visit-18")
         newest = self.client.conversation(self.agency, ANNA)["messagePage"][
             "messages"
         ][0]
