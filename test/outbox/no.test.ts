@@ -150,6 +150,44 @@ describe("#55 a No to a colleague's text", () => {
 		expect(await statesOf(world, "here", "notice there")).toEqual([declined, declined]);
 	});
 
+	test.each([true, false])(
+		"is certain once the agency has shown its Yes, although it was read before. The contact has written since: %s",
+		async (hasWritten) => {
+			const world = createShown();
+			await add(world, "notice", { notBefore: later(world) });
+			await add(world, "offer", { purpose: "marketing", notBefore: later(world, 0.5) });
+			await add(world, "reply", { purpose: "reply", notBefore: later(world) });
+			world.agency.staff.sends({ contact: world.anna, text: "A colleague's" });
+			await world.pass(minutes(5));
+			world.anna.declines();
+			await world.pass(minutes(40));
+			expect(await stateOf(world, "offer")).toEqual(perhaps);
+			if (hasWritten) world.anna.writes("Until Thursday!");
+			await learnYes(world);
+			await add(world, "notice afterwards");
+			await world.pass({ hours: 3 });
+			expect(await statesOf(world, "notice", "reply", "notice afterwards")).toEqual([declined, sent, sent]);
+		},
+	);
+
+	test("is certain although this worker has looked for the agency's Yes before another one has seen it", async () => {
+		const world = createShown();
+		const { anna, agency, outbox, pass, restart, sandbox } = world;
+		const second = restart();
+		const carl = agency.contact("+447700900103");
+		carl.taps("visit_confirm");
+		await outbox.enqueue({ id: "to Carl", agencyId: agency.id, to: carl.phoneNumber, body: "to Carl" });
+		await second.runOnce();
+		await learnYes(world);
+		await add(world, "notice", { notBefore: later(world) });
+		agency.staff.sends({ contact: anna, text: "A colleague's" });
+		await pass(minutes(5));
+		anna.declines();
+		sandbox.clock.advance({ hours: 3 });
+		await second.runOnce();
+		expect(await stateOf(world, "notice")).toEqual(declined);
+	});
+
 	test("is remembered when the conversation does not show it any more", async () => {
 		const world = createShown();
 		await colleagueDeclined(world);
@@ -507,14 +545,19 @@ describe("the newest tap on a template counts", () => {
 		expect(await statesOf(world, "notice", "offer")).toEqual([sent, perhaps]);
 	});
 
-	test("a No to marketing that was held ends no notice, whatever is known of the agency", async () => {
-		const world = await createHeldMarketing("offer");
-		await learnYes(world);
-		await add(world, "notice", { notBefore: later(world) });
-		world.anna.declines();
-		await world.pass({ hours: 3 });
-		expect(await statesOf(world, "offer", "notice")).toEqual([["dropped", "declined"], sent]);
-	});
+	test.each(["before", "after"])(
+		"a No to marketing that was held ends no notice. The agency shows its Yes %s that",
+		async (when) => {
+			const world = await createHeldMarketing("offer");
+			if (when === "before") await learnYes(world);
+			await add(world, "notice", { notBefore: later(world) });
+			world.anna.declines();
+			await world.pass(minutes(30));
+			if (when === "after") await learnYes(world);
+			await world.pass({ hours: 3 });
+			expect(await statesOf(world, "offer", "notice")).toEqual([["dropped", "declined"], sent]);
+		},
+	);
 });
 
 describe("a reply", () => {

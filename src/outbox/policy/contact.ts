@@ -175,11 +175,15 @@ export function createContact(
 		};
 		if (Object.keys(found).length > 0) await note(found);
 	}
-	/** What the newest taps say, each of which is judged once. */
+	/** What the newest taps say. What may be a No becomes one once the agency has shown its Yes. */
 	async function hearTaps({ no, takenBack, answered, settledAt }: SettledTaps): Promise<void> {
 		heard = { ...heard, takenBack, answered, unsettledUntil: undefined };
-		const { declined, perhapsDeclined } = await facts();
-		if (!no || no.at <= Math.max(declined?.service ?? 0, perhapsDeclined?.service ?? 0)) return;
+		const { declined, perhapsDeclined, refused } = await facts();
+		const timeBy = (...known: (FactTime | undefined)[]): number => Math.max(...known.map((fact) => fact?.service ?? 0));
+		// A No to marketing that was held is a refusal, and never more.
+		const isNew = no && no.at > timeBy(declined, perhapsDeclined);
+		const isNowCertain = no?.isCertain && no.at > timeBy(declined, refused);
+		if (!isNew && !isNowCertain) return;
 		const said = { service: no.at };
 		if (settledAt > now()) {
 			heard.unsettledUntil = settledAt;

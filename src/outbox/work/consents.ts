@@ -106,8 +106,8 @@ export function createConsents(
 			const ids = messages.some(isText) ? await direct() : new Set();
 			const rules = { settleMs, isDirect: ({ messageSid }: Message) => ids.has(storableId(messageSid)) };
 			const first = tapsIn(reading, (await of(agencyId)).released, rules);
-			// Another worker may have seen by now that the code releases a text.
-			const { no, ...said } = first.no?.isCertain ? tapsIn(reading, (await of(agencyId, true)).released, rules) : first;
+			// Another worker may have seen by now that the code, or the other one, releases a text.
+			const { no, ...said } = first.no ? tapsIn(reading, (await of(agencyId, true)).released, rules) : first;
 			// What an own text shows has rules of its own.
 			if (!no || (await isHeld())) return { ...none, ...said };
 			const at = now();
