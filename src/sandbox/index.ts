@@ -8,13 +8,14 @@ import { observedBy } from "../shared/observer.ts";
 import { withProtocol } from "../shared/protocol.ts";
 import { anything, callable, flag, listOf, optional, rule } from "../shared/validation.ts";
 import { type Archive, archive, type Moment, type Snapshot, unarchive } from "./archive/archive.ts";
-import { openBug, takeBug } from "./archive/bug.ts";
+import { openBug, takeBug, writeBug } from "./archive/bug.ts";
 import type { BugFile } from "./archive/bug-file.ts";
 import { aPhone, bugFrom, eventTypes } from "./archive/bug-schema.ts";
 import { pastOf } from "./archive/past.ts";
 import { archiveFrom } from "./archive/schema.ts";
 import type { Call, Reply } from "./base/call.ts";
 import { assertValid, fields, wholeFrom } from "./base/input.ts";
+import { inSlices } from "./base/slices.ts";
 import { withoutInJson } from "./base/unlogged.ts";
 import { type AgencyControl, createAgencyControl } from "./controls/agency.ts";
 import { createBreakpointsControl } from "./controls/breakpoints.ts";
@@ -35,7 +36,7 @@ import { perform, replay } from "./service/perform.ts";
 import type { WantedEvents } from "./world/event-log.ts";
 import { instant } from "./world/instant.ts";
 import { policyFrom } from "./world/policy.ts";
-import { search, searchSlowly } from "./world/search.ts";
+import { createSearch } from "./world/search.ts";
 import { addAgency, createWorld } from "./world/world.ts";
 
 export type { ObservedPoll, ObservedText } from "../shared/observer.ts";
@@ -178,6 +179,7 @@ function create(options: SandboxOptions, moment?: Moment): Sandbox {
 	const beginning = archive(world);
 	const become = (given: Archive): void => events.silently(() => unarchive(world, given));
 	const answer = (call: Call): Reply => handle(world, call);
+	const { search, searchSlowly } = createSearch(events);
 	const observed = createObserved(options.observe ?? true);
 	const fetch = observedBy(createFetch(baseUrl, answer), observed.observer);
 	// Beside the snapshots, because the numbers of events mean nothing to another sandbox.
@@ -218,7 +220,7 @@ function create(options: SandboxOptions, moment?: Moment): Sandbox {
 			return events.read(options);
 		},
 		forgotten: () => events.gone(),
-		search: (query, options) => search(events, query, options),
+		search,
 		subscribe(listener) {
 			assertValid("subscribe: listener", listener, callable());
 			return events.subscribe(listener);
@@ -291,7 +293,8 @@ function create(options: SandboxOptions, moment?: Moment): Sandbox {
 		answer,
 		isAuthorized: (authorization) => keyFrom(world, authorization) !== undefined,
 		observe: observed.report,
-		search: (query, options) => searchSlowly(events, query, options),
+		search: searchSlowly,
+		bug: (options) => inSlices(writeBug(world, options)),
 		world: () => archive(world),
 		get opened() {
 			return opened;

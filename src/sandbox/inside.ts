@@ -1,5 +1,6 @@
 import { protocol } from "../shared/protocol.ts";
 import type { Archive } from "./archive/archive.ts";
+import type { BugOptions } from "./archive/bug.ts";
 import type { BugFile } from "./archive/bug-file.ts";
 import type { Call, Reply } from "./base/call.ts";
 import type { ObservedReport } from "./controls/observed.ts";
@@ -25,6 +26,8 @@ export interface Inside {
 	observe(report: ObservedReport): void;
 	/** Searches as `search` does, and lets requests be answered meanwhile. */
 	search(query: string, options?: SearchOptions): Promise<Found>;
+	/** The bug file as JSON, in pieces. Lets requests be answered while it is written, and has nothing of those. */
+	bug(options?: BugOptions): Promise<readonly string[]>;
 	/** Everything that exists, with the keys, for `restore`. */
 	world(): Archive;
 	/** The bug file that it has opened; null if it has none, or was reset since. */

@@ -599,3 +599,47 @@ describe("the past in a bug file", () => {
 		expect(lost.requests().length).toBeGreaterThan(0);
 	});
 });
+
+test.each(["", "?keepContent=true"])(
+	"a served sandbox answers requests while it writes a bug file%s, which has nothing of them",
+	async (query) => {
+		const sandbox = createSandbox();
+		const agency = sandbox.agency();
+		const path = `/agencies/${agency.id}/messages`;
+		agency.contact(anna, { name: "Anna" }).writes("Hello");
+		const send = (i: number) =>
+			sandbox.request({ method: "POST", path, body: { to: anna, body: `Text ${i}`, operationId: `note-${i}` } });
+		for (let i = 0; i < 2_000; i++) await send(i);
+		const before = sandbox.requests().length;
+		const server = await serve(sandbox);
+		onTestFinished(() => server.close());
+		let isWritten = false;
+		const writing = fetch(`${server.controlUrl}/bug${query}`, { headers: { "x-sandbox-token": server.token } })
+			.then((response) => response.text())
+			.finally(() => (isWritten = true));
+		let meanwhile = 0;
+		while (!isWritten) {
+			await fetch(`${server.baseUrl}/agencies/${agency.id}/messages`, {
+				method: "POST",
+				headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+				body: JSON.stringify({ to: anna, body: `Meanwhile ${meanwhile}`, operationId: `later-${meanwhile}` }),
+			});
+			agency.contact(anna).reads();
+			meanwhile++;
+		}
+		expect(meanwhile).toBeGreaterThan(3);
+		const text = await writing;
+		// One of them may have come before the file was taken.
+		const opened = createSandbox({ from: text });
+		const { length } = opened.requests();
+		expect(length).toBeLessThanOrEqual(before + 2);
+		expect(sandbox.requests()).toHaveLength(before + meanwhile);
+		const [kept] = opened.agency().contacts();
+		const phone = query === "" ? (kept?.phoneNumber ?? "") : anna;
+		const { messages } = opened.agency().contact(phone).state();
+		expect(messages).toHaveLength(length + 1);
+		expect(messages.filter(({ status }) => status === "read").length).toBeLessThanOrEqual(2);
+		const { events } = JSON.parse(text) as BugFile;
+		expect(events.filter(({ type }) => type === "request")).toHaveLength(length);
+	},
+);

@@ -1,5 +1,6 @@
 import { endBreakpoints } from "../world/breakpoint.ts";
 import type { Fault } from "../world/fault.ts";
+import { copyOfThread } from "../world/history.ts";
 import type { JournalDump } from "../world/journal.ts";
 import {
 	type Agency,
@@ -73,6 +74,33 @@ export function archive(world: World): Archive {
 		operations: [...world.operations],
 		faults: world.faults,
 	});
+}
+
+/**
+ * The same in a few milliseconds, however many messages there are: what never changes is shared with the world. It is not to be
+ * changed.
+ */
+export function capture(world: World): Archive {
+	const { integrations, keys, agencies, faults } = world;
+	return {
+		...worldFormat,
+		now: world.now,
+		counters: [...world.counters],
+		integrations: structuredClone([...integrations.values()]),
+		keys: structuredClone([...keys.values()]),
+		agencies: [...agencies.values()].map((agency) => {
+			const { threads, ...record } = archivedAgency(agency);
+			const copies = threads.map((thread) =>
+				copyOfThread(
+					thread,
+					thread.messages.map((message) => ({ ...message })),
+				),
+			);
+			return { ...structuredClone(record), threads: copies };
+		}),
+		operations: [...world.operations],
+		faults: structuredClone(faults),
+	};
 }
 
 function archivedAgency({ threads, list: _, rows: __, ...record }: Agency): ArchivedAgency {

@@ -3,15 +3,18 @@ import { phoneFrom } from "../base/contract.ts";
 import { hex } from "../base/derived.ts";
 import { aString, assertValid, fields } from "../base/input.ts";
 import { replaceOwn } from "../base/own.ts";
+import { atOnce } from "../base/slices.ts";
 import type { SandboxEvent } from "../world/event.ts";
 import type { HistoryStep } from "../world/history.ts";
 import { iso } from "../world/instant.ts";
 import type { Entry, RequestKey } from "../world/journal.ts";
-import { addKey, apiKeyOf, defaultIds, type Key, type World } from "../world/world.ts";
-import { type Archive, archive, unarchive } from "./archive.ts";
-import type { BugStep, NamedKey, WholeBug } from "./bug-file.ts";
+import { addKey, apiKeyOf, defaultIds, type Key, type Thread, type World } from "../world/world.ts";
+import { type Archive, capture, unarchive } from "./archive.ts";
+import type { BugPlace, BugStep, NamedKey, WholeBug } from "./bug-file.ts";
 import { bugFormat } from "./format.ts";
-import { redacted } from "./redact.ts";
+import { lazyList, partly, writeLazy } from "./lazy.ts";
+import { createPseudonyms, createTaken } from "./pseudonyms.ts";
+import { createNameWords, createRedaction, type Redaction } from "./redact.ts";
 
 /** What goes into a bug file. */
 export interface BugOptions {
@@ -35,67 +38,214 @@ const optionsRule = fields<BugOptions>({
 });
 
 /** The bug file of a world as it is. */
-export function takeBug(world: World, options: BugOptions = {}): WholeBug {
+export const takeBug = (world: World, options?: BugOptions): WholeBug =>
+	JSON.parse(atOnce(writeBug(world, options)).join(""));
+
+/**
+ * The same as JSON, in pieces, with a pause after each small part. It is of the moment of the first step: what happens
+ * meanwhile is not in it.
+ */
+export function* writeBug(world: World, options: BugOptions = {}): Generator<void, readonly string[]> {
 	assertValid("bug", options, optionsRule);
 	const { keepContent = false, contact = null, agencyId = null, request = null } = options;
 	if (agencyId !== null && !world.agencies.has(agencyId))
 		throw new TypeError("bug: agencyId must be the id of an agency.");
+	const { bug, keys } = captureBug(world, { agencyId, contact, request });
+	const make = keepContent ? asTheyAre : yield* redactionOf(bug);
+	const hide = hideKeys(keys);
+	const pieces = new Map<string, readonly string[]>();
+	const events: WrittenEvent[] = [];
+	for (const [name, value] of Object.entries(fieldsOf(bug, make))) {
+		if (value === undefined) continue;
+		const texts: string[] = [];
+		pieces.set(name, texts);
+		if (name !== "events") yield* writeLazy(value, (json) => void texts.push(hide(json)));
+		else
+			for (const given of bug.events) {
+				const event = make.event(given);
+				const text = hide(JSON.stringify(event));
+				const { type, correlationId } = event;
+				events.push({ text, bytes: bytesOf(text), isRequest: type === "request", correlationId });
+				yield;
+			}
+	}
+	const dropped = tooMany(events, [...pieces.values()].flat(), make.head(bug).place.request);
+	if (dropped.size > 0) {
+		const { gone } = bug;
+		const lost = new Set([...dropped].filter(({ isRequest }) => isRequest).map((event) => event.correlationId));
+		const left = bug.requests.map(make.correlationId).filter((id) => !lost.has(id));
+		const counts = { ...gone, events: gone.events + dropped.size, requests: gone.requests + lost.size };
+		pieces.set("gone", [JSON.stringify(counts)]);
+		pieces.set("requests", [JSON.stringify(left)]);
+	}
+	const kept = events.filter((event) => !dropped.has(event));
+	pieces.set("events", ["[", ...kept.map(({ text }, at) => (at === 0 ? text : `,${text}`)), "]"]);
+	const fields = [...pieces].map(([name, texts], at) => [`${at === 0 ? "{" : ","}"${name}":`, ...texts]);
+	return [...fields.flat(), "}"];
+}
+
+interface WrittenEvent {
+	readonly text: string;
+	readonly bytes: number;
+	readonly isRequest: boolean;
+	readonly correlationId: string | null;
+}
+
+/** Fewer bytes than are read, which leaves room for spaces. */
+const longestWritten = 90_000_000;
+
+/** The oldest events, if the file were too long to be opened again. That of the request where the reader is to look stays. */
+function tooMany(events: readonly WrittenEvent[], others: readonly string[], shown: string | null): Set<WrittenEvent> {
+	const dropped = new Set<WrittenEvent>();
+	let over = -longestWritten;
+	for (const text of others) over += bytesOf(text);
+	for (const { bytes } of events) over += bytes + 1;
+	for (const event of events) {
+		if (over <= 0) break;
+		if (event.correlationId !== null && event.correlationId === shown) continue;
+		dropped.add(event);
+		over -= event.bytes + 1;
+	}
+	if (over > 0) throw new RangeError("bug: the conversations alone are too long for a file. It has at most 90 MB.");
+	return dropped;
+}
+
+const encoder = new TextEncoder();
+
+/** How many bytes a text has in UTF-8. */
+const bytesOf = (text: string): number => encoder.encode(text).length;
+
+/** A bug at one moment. Nothing changes it any more, and most of it is shared with the world. */
+interface CapturedBug extends Omit<WholeBug, "events" | "content"> {
+	readonly events: Iterable<SandboxEvent>;
+}
+
+function captureBug(world: World, place: BugPlace): { readonly bug: CapturedBug; readonly keys: readonly Key[] } {
 	const history = world.history.dump();
 	// A restore takes keys back, which the past still has.
 	const allKeys = [...world.keys.values(), ...history.flatMap(({ rest }) => rest?.keys ?? [])];
 	const named = nameKeys(allKeys);
-	const { keys, ...rest } = archive(world);
+	const { keys, ...rest } = capture(world);
 	const past = history.map(
 		({ rest, ...step }): BugStep => ({ ...step, rest: rest && { ...rest, keys: rest.keys.map(named.key) } }),
 	);
 	const { entries, violations, replaced } = world.journal.dump();
-	const bug: WholeBug = {
+	const events = world.events.each();
+	const bug: CapturedBug = {
 		...bugFormat,
 		takenAt: iso(Date.now()),
-		content: "kept",
-		place: { agencyId, contact, request },
+		place,
 		policy: { ...world.policy },
 		variation: world.variation ?? null,
 		world: { ...rest, keys: keys.map(named.key) },
-		events: [...world.events.each()].map(named.event),
+		events: {
+			*[Symbol.iterator]() {
+				for (const event of events) yield named.event(event);
+			},
+		},
 		gone: world.events.gone(),
 		requests: entries.map(({ correlationId }) => correlationId),
 		violations: violations.map((each) => ({ ...each, explanation: named.sentence(each.explanation) })),
 		replaced,
 		...(past.length > 0 && { past }),
 	};
-	return readable(withoutKeys(allKeys, keepContent ? structuredClone(bug) : redacted(bug)));
+	return { bug, keys: allKeys };
 }
 
-/** Fewer bytes than are read, which leaves room for spaces. */
-const longestWritten = 90_000_000;
+const same = <Part>(part: Part): Part => part;
 
-/** The same file, without its oldest events if it were too long to be opened again. `gone` says how many. */
-function readable(bug: WholeBug): WholeBug {
-	const sizes = bug.events.map(bytesOf);
-	let tooMany = bytesOf({ ...bug, events: [] }) + sizes.reduce((a, b) => a + b + 1, 0) - longestWritten;
-	if (tooMany <= 0) return bug;
-	const dropped = new Set<SandboxEvent>();
-	for (const [at, event] of bug.events.entries()) {
-		if (tooMany <= 0) break;
-		if (event.correlationId !== null && event.correlationId === bug.place.request) continue;
-		dropped.add(event);
-		tooMany -= (sizes[at] ?? 0) + 1;
+/** A bug whose content is kept. */
+const asTheyAre: Redaction = {
+	head: ({ variation, place }) => ({ content: "kept", variation, place }),
+	...{ counters: same, integration: same, key: same, agency: same, thread: same, message: same, operation: same },
+	...{ fault: same, change: same, event: same, correlationId: same, violation: same, replaced: same },
+};
+
+/** Reads all of a bug, and then says what stands in its file. */
+function* redactionOf(bug: CapturedBug): Generator<void, Redaction> {
+	const taken = createTaken();
+	const words = createNameWords();
+	const [agencyIds, integrationIds] = [new Set<string>(), new Set<string>()];
+	const noteName = <Part extends { readonly name: string | null }>(part: Part): Part => {
+		words.note(part.name);
+		return part;
+	};
+	const noteAll: Redaction = {
+		...asTheyAre,
+		integration(each) {
+			integrationIds.add(each.id);
+			return noteName(each);
+		},
+		agency(each) {
+			agencyIds.add(each.id);
+			return noteName(each);
+		},
+		thread: noteName,
+		event: (each) => ("name" in each ? noteName(each) : each),
+	};
+	yield* writeLazy(partly(fieldsOf(bug, noteAll)), taken.note);
+	const names = createPseudonyms(taken);
+	// Names first, so that sentences find them.
+	const { integrations, agencies, counters } = bug.world;
+	for (const { name } of integrations) names.name("CRM", name);
+	for (const { name, threads } of agencies) {
+		if (name !== null) names.name("Agency", name);
+		for (const { phone, name: contact } of threads) {
+			names.phone(phone);
+			if (contact !== null) names.name("Contact", contact);
+			yield;
+		}
 	}
-	if (tooMany > 0) throw new RangeError("bug: the conversations alone are too long for a file. It has at most 90 MB.");
-	const { gone } = bug;
-	const lost = [...dropped].filter((event) => event.type === "request");
-	const ids = new Set(lost.map(({ correlationId }) => correlationId));
+	const messages = new Map(counters).get("message") ?? 0;
+	return createRedaction(names, { agencyIds, integrationIds, messages, isOfName: words.areIn });
+}
+
+/** The fields of a file, whose lists are made while they are written. */
+function fieldsOf({ events, world, past, ...bug }: CapturedBug, make: Redaction): Record<keyof WholeBug, unknown> {
 	return {
-		...bug,
-		events: bug.events.filter((event) => !dropped.has(event)),
-		requests: bug.requests.filter((id) => !ids.has(id)),
-		gone: { ...gone, events: gone.events + dropped.size, requests: gone.requests + lost.length },
+		format: bug.format,
+		version: bug.version,
+		takenAt: bug.takenAt,
+		...make.head(bug),
+		policy: bug.policy,
+		world: partly({
+			...world,
+			counters: make.counters(world.counters),
+			integrations: world.integrations.map(make.integration),
+			keys: world.keys.map(make.key),
+			agencies: lazyList(world.agencies, ({ threads, ...agency }) =>
+				partly({ ...make.agency(agency), threads: lazyList(threads, (each) => threadOf(each, make)) }),
+			),
+			operations: lazyList(world.operations, make.operation),
+			faults: world.faults.map(make.fault),
+		}),
+		events: lazyList(events, make.event),
+		gone: bug.gone,
+		requests: lazyList(bug.requests, make.correlationId),
+		violations: lazyList(bug.violations, make.violation),
+		replaced: lazyList(bug.replaced, make.replaced),
+		past: past && lazyList(past, (step) => stepOf(step, make)),
 	};
 }
 
-/** How many bytes a value has as JSON in UTF-8. */
-const bytesOf = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value)).length;
+const threadOf = (thread: Thread, make: Redaction): unknown =>
+	partly({ ...make.thread({ ...thread, messages: [] }), messages: lazyList(thread.messages, make.message) });
+
+const stepOf = ({ counters, rest, threads, operations, ...step }: BugStep, make: Redaction): unknown =>
+	partly({
+		...step,
+		counters: make.counters(counters),
+		rest: rest && {
+			integrations: rest.integrations.map(make.integration),
+			keys: rest.keys.map(make.key),
+			agencies: rest.agencies.map(make.agency),
+			faults: rest.faults.map(make.fault),
+		},
+		threads: lazyList(threads, ({ thread, ...change }) =>
+			partly({ ...make.change({ ...change, thread: null }), thread: thread && threadOf(thread, make) }),
+		),
+		operations: lazyList(operations, make.operation),
+	});
 
 /** Puts the names of keys in the place of their ids. */
 function nameKeys(keys: readonly Key[]) {
@@ -139,14 +289,17 @@ function withoutKeyWords(text: string): string {
 	return shown + text.slice(end);
 }
 
-/** Removes keys from wherever a caller has put them: a path, a header, a text. */
-function withoutKeys(keys: readonly Key[], bug: WholeBug): WholeBug {
-	let text = withoutKeyWords(JSON.stringify(bug));
-	for (const key of new Map(keys.map((each) => [each.secret, each])).values()) {
-		for (const secret of [key.secret, btoa(apiKeyOf(key)).replace(/=+$/, "")])
-			if (secret.length > 7) text = text.replaceAll(JSON.stringify(secret).slice(1, -1), "{key}");
-	}
-	return JSON.parse(text);
+/** Removes keys from wherever a caller has put them in a piece of JSON: a path, a header, a text. */
+function hideKeys(keys: readonly Key[]): (json: string) => string {
+	const secrets = [...new Map(keys.map((each) => [each.secret, each])).values()]
+		.flatMap((key) => [key.secret, btoa(apiKeyOf(key)).replace(/=+$/, "")])
+		.filter((secret) => secret.length > 7)
+		.map((secret) => JSON.stringify(secret).slice(1, -1));
+	return (json) => {
+		let text = withoutKeyWords(json);
+		for (const secret of secrets) if (text.includes(secret)) text = text.replaceAll(secret, "{key}");
+		return text;
+	};
 }
 
 /** Makes a world what a valid bug file holds. */

@@ -59,12 +59,29 @@ export interface Pseudonyms {
 	known(given: string): string | undefined;
 }
 
-/** `before` is everything that is replaced, as JSON: no pseudonym may be in it by chance. */
-export function createPseudonyms(before: string): Pseudonyms {
-	const digitRuns = new Set(before.match(/\d{6,}/g));
+/** The texts and numbers that were there: no pseudonym may be one of them by chance. */
+export interface Taken {
+	/** Notes those in a text of JSON. */
+	note(json: string): void;
+	readonly digitRuns: ReadonlySet<string>;
+	readonly strings: ReadonlySet<string>;
+}
+
+export function createTaken(): Taken {
+	const digitRuns = new Set<string>();
 	// Short words are in any text. A longer one that is there by chance could be a real person's.
 	const strings = new Set<string>();
-	for (const [string] of before.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"/g)) if (string.length > 8) strings.add(string);
+	return {
+		note(json) {
+			for (const run of json.match(/\d{6,}/g) ?? []) digitRuns.add(run);
+			for (const [string] of json.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"/g)) if (string.length > 8) strings.add(string);
+		},
+		digitRuns,
+		strings,
+	};
+}
+
+export function createPseudonyms({ digitRuns, strings }: Taken): Pseudonyms {
 	const isTaken = (phone: string): boolean => digitRuns.has(phone.slice(1)) || digitRuns.has(phone.slice(3));
 	const free = numbers();
 	const maps = new Map<string, Map<string, string>>();

@@ -5,10 +5,18 @@ import { encodeCursor, messagesName, positionIn } from "../world/cursor.ts";
 import { reasonOf, type SendDecision } from "../world/decision.ts";
 import type { EventFault, SandboxEvent } from "../world/event.ts";
 import type { Fault } from "../world/fault.ts";
+import type { HistoryThread } from "../world/history.ts";
 import type { ReplacedText, Violation } from "../world/journal.ts";
 import { violationMessages } from "../world/violations.ts";
-import type { Held, Integration, MessageExtras, Operation, StoredMessage, Thread } from "../world/world.ts";
-import type { ArchivedAgency } from "./archive.ts";
+import type {
+	AgencyRecord,
+	Held,
+	Integration,
+	MessageExtras,
+	Operation,
+	StoredMessage,
+	Thread,
+} from "../world/world.ts";
 import type { BugStep, NamedKey, WholeBug } from "./bug-file.ts";
 import {
 	codes,
@@ -27,7 +35,7 @@ import {
 	tags,
 	words,
 } from "./kept.ts";
-import { createPseudonyms, type Pseudonyms } from "./pseudonyms.ts";
+import type { Pseudonyms } from "./pseudonyms.ts";
 
 /*
  * A bug file without personal content. It is an allowlist: a field whose rule is not written here gets a text of the
@@ -69,17 +77,23 @@ interface Context {
 	readonly phone: string;
 }
 
-export function redacted(bug: WholeBug): WholeBug {
-	const names = createPseudonyms(JSON.stringify(bug));
-	const { world } = bug;
-	const agencyIds = new Set(world.agencies.map(({ id }) => id));
-	const integrationIds = new Set(world.integrations.map(({ id }) => id));
-	for (const { rest } of bug.past ?? []) {
-		for (const { id } of rest?.agencies ?? []) agencyIds.add(id);
-		for (const { id } of rest?.integrations ?? []) integrationIds.add(id);
-	}
+/** What of a bug is looked at before anything of it is replaced. */
+export interface Before {
+	readonly agencyIds: ReadonlySet<string>;
+	readonly integrationIds: ReadonlySet<string>;
+	/** The greatest number of a message. */
+	readonly messages: number;
+	/** Whether a person's name is in an identifier. A CRM may put a contact's name where a field should be. */
+	isOfName(identifier: string): boolean;
+}
+
+type Head = Pick<WholeBug, "content" | "variation" | "place">;
+
+/** What stands in the file for each part of a bug. */
+export type Redaction = ReturnType<typeof createRedaction>;
+
+export function createRedaction(names: Pseudonyms, { agencyIds, integrationIds, messages, isOfName }: Before) {
 	const rules = rulesOf(names);
-	const isOfName = wordsOfNames(bug);
 	/** Unknown fields whose names are kept. */
 	const kept = new Set<string>();
 	const fieldName = (given: string): string => {
@@ -87,19 +101,10 @@ export function redacted(bug: WholeBug): WholeBug {
 		kept.add(given);
 		return given;
 	};
-	// Names first, so that sentences find them.
-	for (const { name } of world.integrations) names.name("CRM", name);
-	for (const { name, threads } of world.agencies) {
-		if (name !== null) names.name("Agency", name);
-		for (const { phone, name: contact } of threads) {
-			names.phone(phone);
-			if (contact !== null) names.name("Contact", contact);
-		}
-	}
 
 	const code = codeRule(names);
 	const aLanguage = languageRule(names);
-	const mostMessages = Math.max(mostOfNumbers, new Map(world.counters).get("message") ?? 0);
+	const mostMessages = Math.max(mostOfNumbers, messages);
 	const sentence = (text: string): string =>
 		replaceOwn(text.replace(longNumber, names.phone), (part) => {
 			const quoted = part.startsWith('"') ? parsed(part) : undefined;
@@ -382,16 +387,16 @@ export function redacted(bug: WholeBug): WholeBug {
 		{ ...owner, agencyId: agencyId(owner.agencyId) },
 		...others.map((view) => ({ ...view, agencyId: agencyId(view.agencyId) })),
 	];
+	/** Its messages are parts of their own. */
 	const thread = (given: Thread): Thread => ({
 		...given,
 		phone: names.phone(given.phone) as Thread["phone"],
 		views: viewsOf(given),
 		name: aName(given.name),
-		messages: given.messages.map(message),
 		flows: given.flows.map((flow) => ({ ...flow, status: aStatus(flow.status) })),
 		held: given.held && held(given.held),
 	});
-	const agency = (given: ArchivedAgency): ArchivedAgency => ({
+	const agency = (given: AgencyRecord): AgencyRecord => ({
 		...given,
 		id: agencyId(given.id),
 		integrationId: integrationId(given.integrationId),
@@ -409,7 +414,6 @@ export function redacted(bug: WholeBug): WholeBug {
 				status: status === null ? null : aStatus(status),
 			})),
 		},
-		threads: given.threads.map(thread),
 	});
 	const operation = ([key, given]: readonly [string, Operation]): readonly [string, Operation] => {
 		const [to, body, sender, of]: unknown[] = JSON.parse(given.payload);
@@ -465,54 +469,37 @@ export function redacted(bug: WholeBug): WholeBug {
 	});
 	const counters = (given: BugStep["counters"]): BugStep["counters"] =>
 		given.filter(([kind]) => counterKinds.has(kind));
-	const step = ({ rest, threads, operations, ...given }: BugStep): BugStep => ({
-		...given,
-		counters: counters(given.counters),
-		rest: rest && {
-			...rest,
-			integrations: rest.integrations.map(integration),
-			keys: rest.keys.map(key),
-			agencies: rest.agencies.map((each) => {
-				const { threads: _, ...record } = agency({ ...each, threads: [] });
-				return record;
-			}),
-			faults: rest.faults.map(fault),
-		},
-		threads: threads.map(({ agencyId: of, phone, thread: each, ...change }) => ({
-			...change,
-			agencyId: agencyId(of),
-			phone: names.phone(phone),
-			thread: each && thread(each),
-		})),
-		operations: operations.map(([key, each]) => (each ? operation([key, each]) : [operationKey(key), null])),
-	});
-	const { place } = bug;
 	return {
-		...bug,
-		content: "generated",
-		variation: bug.variation === null ? null : names.text(bug.variation),
-		place: {
-			agencyId: place.agencyId && agencyId(place.agencyId),
-			contact: place.contact === null ? null : names.phone(place.contact),
-			request: place.request && correlationId(place.request),
-		},
-		world: {
-			...world,
-			counters: counters(world.counters),
-			integrations: world.integrations.map(integration),
-			keys: world.keys.map(key),
-			agencies: world.agencies.map(agency),
-			operations: world.operations.map(operation),
-			faults: world.faults.map(fault),
-		} satisfies WholeBug["world"],
-		events: bug.events.map(event),
-		requests: bug.requests.map(correlationId),
-		violations: bug.violations.map((each) => ({
-			...violation(each),
-			correlationId: correlationId(each.correlationId),
-		})),
-		replaced: bug.replaced.map(replacedText),
-		...(bug.past && { past: bug.past.map(step) }),
+		head: ({ variation, place }: Pick<WholeBug, "variation" | "place">): Head => ({
+			content: "generated",
+			variation: variation === null ? null : names.text(variation),
+			place: {
+				agencyId: place.agencyId && agencyId(place.agencyId),
+				contact: place.contact === null ? null : names.phone(place.contact),
+				request: place.request && correlationId(place.request),
+			},
+		}),
+		counters,
+		integration,
+		key,
+		agency,
+		thread,
+		message,
+		operation: ([key, given]: readonly [string, Operation | null]) =>
+			given ? operation([key, given]) : ([operationKey(key), null] as const),
+		fault,
+		change: (given: HistoryThread): HistoryThread => ({
+			...given,
+			agencyId: agencyId(given.agencyId),
+			phone: names.phone(given.phone),
+		}),
+		event,
+		correlationId,
+		violation: (given: Violation): Violation => ({
+			...violation(given),
+			correlationId: correlationId(given.correlationId),
+		}),
+		replaced: replacedText,
 	};
 }
 
@@ -522,23 +509,21 @@ const longNumber = /\+?\d{6,}/g;
 /** Whether a text is a name such as programs give: `boddy`, `custom_field`, `addressLine2`. */
 const isIdentifier = (text: string): boolean => text.length <= 40 && /^[A-Za-z][A-Za-z_-]*\d?$/.test(text);
 
-/** Whether a person's name is in an identifier. A CRM may put a contact's name where a field should be. */
-function wordsOfNames({ world, past, events }: WholeBug): (identifier: string) => boolean {
-	const names = new Set<string>();
-	const note = (name: string | null): void => {
-		for (const word of (name ?? "").toLowerCase().match(/\p{L}{3,}/gu) ?? []) names.add(word);
-	};
-	const all = [world, ...(past ?? []).flatMap(({ rest }) => rest ?? [])];
-	for (const { name } of all.flatMap(({ integrations, agencies }) => [...integrations, ...agencies])) note(name);
-	for (const { name } of world.agencies.flatMap(({ threads }) => threads)) note(name);
-	for (const { thread } of (past ?? []).flatMap(({ threads }) => threads)) note(thread?.name ?? null);
-	for (const event of events) if ("name" in event) note(event.name);
+/** The words in the names of people and agencies. */
+export function createNameWords() {
+	const words = new Set<string>();
 	const wordsIn = (identifier: string): readonly string[] =>
 		identifier
 			.replace(/([a-z])([A-Z])/g, "$1 $2")
 			.toLowerCase()
 			.match(/[a-z]+/g) ?? [];
-	return (identifier) => [identifier.toLowerCase(), ...wordsIn(identifier)].some((word) => names.has(word));
+	return {
+		note(name: string | null): void {
+			for (const word of (name ?? "").toLowerCase().match(/\p{L}{3,}/gu) ?? []) words.add(word);
+		},
+		areIn: (identifier: string): boolean =>
+			[identifier.toLowerCase(), ...wordsIn(identifier)].some((word) => words.has(word)),
+	};
 }
 
 const aStatus: Rule = (text) => (statuses.has(text) ? text : "other");

@@ -4,6 +4,11 @@ import type { IntegrationControl } from "../controls/integration.ts";
 import type { Sandbox, Snapshot } from "../index.ts";
 import type { OpenedBug } from "../inside.ts";
 
+/** An answer that is JSON already, in pieces: to write it takes so long that requests must be answered meanwhile. */
+export class LongJson {
+	constructor(readonly pieces: readonly string[]) {}
+}
+
 /** What a route acts on: the sandbox, and what the path names. */
 export interface Place {
 	readonly sandbox: Sandbox;

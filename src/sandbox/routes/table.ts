@@ -14,7 +14,7 @@ import type { SandboxEventType } from "../world/event.ts";
 import type { FaultOptions } from "../world/fault.ts";
 import { scopes, visibilityReasons } from "../world/world.ts";
 import { excerpt, listed, withoutAnswer } from "./listing.ts";
-import { get, type Place, post, type Route } from "./route.ts";
+import { get, LongJson, type Place, post, type Route } from "./route.ts";
 
 /*
  * Every control of the sandbox by method and path, in the order of the page. The tables of docs/sandbox-routes.md are
@@ -568,7 +568,8 @@ const state = [
 		},
 		body: "none; in the query `contact`, `agencyId` and `request` (a correlation id), where to look first, and `keepContent` (true keeps numbers, names and texts)",
 		answers: "a bug file: the world, what happened, requests and explanations, without keys",
-		run: ({ sandbox }, { keepContent, ...place }) => sandbox.bug({ ...place, keepContent: keepContent === "true" }),
+		run: async ({ sandbox }, { keepContent, ...place }) =>
+			new LongJson(await insideOf(sandbox).bug({ ...place, keepContent: keepContent === "true" })),
 	}),
 	get("shown", {
 		answers: '`{"isReadOnly", "bug"}`: the bug file that was opened (`takenAt`, `content`, `place`), or null',

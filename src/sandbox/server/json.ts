@@ -1,12 +1,41 @@
 import { randomBytes } from "node:crypto";
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
+import type { LongJson } from "../routes/route.ts";
 
 export function json(response: ServerResponse, status: number, value: unknown): void {
 	const body = JSON.stringify(value);
 	response.writeHead(status, jsonHeaders(body));
 	response.end(body);
 }
+
+/** How many characters leave at once. */
+const longestPart = 2 ** 16;
+
+/** Writes JSON that is in pieces as fast as it is read, and lets requests be answered meanwhile. */
+export async function longJson(response: ServerResponse, { pieces }: LongJson): Promise<void> {
+	response.writeHead(200, { "content-type": "application/json", "x-correlation-id": correlationId() });
+	let part = "";
+	for (const piece of pieces) {
+		part += piece;
+		if (part.length < longestPart) continue;
+		const isRead = response.write(part);
+		part = "";
+		await (isRead ? new Promise((resolve) => setImmediate(resolve)) : readOrClosed(response));
+		if (response.destroyed) return;
+	}
+	response.end(part);
+}
+
+/** A reader that goes away reads no more. */
+const readOrClosed = (response: ServerResponse): Promise<void> =>
+	new Promise((resolve) => {
+		const end = (): void => {
+			response.off("drain", end).off("close", end);
+			resolve();
+		};
+		response.on("drain", end).on("close", end);
+	});
 
 /** The HTTP status of each error of the parser; all others are a 400. */
 const unreadable: Readonly<Record<string, number>> = {
@@ -29,5 +58,7 @@ export function refuseUnreadable(socket: Duplex, { code = "" }: NodeJS.ErrnoExce
 const jsonHeaders = (body: string) => ({
 	"content-type": "application/json",
 	"content-length": Buffer.byteLength(body),
-	"x-correlation-id": `sandbox-${randomBytes(4).toString("hex")}`,
+	"x-correlation-id": correlationId(),
 });
+
+const correlationId = (): string => `sandbox-${randomBytes(4).toString("hex")}`;

@@ -4,12 +4,13 @@ import { type Answer, basePath, isLater, type Later, targetIn } from "../base/ca
 import type { Sandbox } from "../index.ts";
 import { insideOf } from "../inside.ts";
 import type { Controls } from "../routes/controls.ts";
+import { LongJson } from "../routes/route.ts";
 import { longestStrangersBody } from "../world/journal.ts";
 import { bodyLimits, readBody, readShortBody } from "./body.ts";
 import { answerControl } from "./control.ts";
 import { type EventStreams, streamHeaders, wantedBy, wantsStream } from "./events.ts";
 import { strangerIn } from "./hosts.ts";
-import { json } from "./json.ts";
+import { json, longJson } from "./json.ts";
 import { pageFiles, pageHeaders } from "./page.ts";
 
 /** A sandbox that is served. */
@@ -46,7 +47,7 @@ export async function respond(served: Served, request: IncomingMessage, response
 		const given = await readBody(request, path === "/_sandbox/import" ? bodyLimits.import : bodyLimits.known);
 		if (!given) return refuseLength(response);
 		const { status, result } = await answerControl(controls, method, url.slice("/_sandbox".length), given);
-		return json(response, status, result);
+		return result instanceof LongJson ? longJson(response, result) : json(response, status, result);
 	}
 	if (controls.isReadOnly()) {
 		const message = "A bug file is open read-only. Press “Continue from here” on the page, or POST continue.";

@@ -53,8 +53,13 @@ export interface EventLog {
 	addRequest(request: NewRequest): void;
 	/** Builds the events that are kept and asked for. */
 	read(wanted: WantedEvents): SandboxEvent[];
-	/** Goes through all events that are kept, the oldest first. They are not to be changed, and their sentences have marks. */
+	/**
+	 * Goes through all events that are kept at this moment, the oldest first. They are not to be changed, and their sentences have
+	 * marks.
+	 */
 	each(): Iterable<SandboxEvent>;
+	/** What is kept of each event at this moment: the same object each time. */
+	entries(): readonly LogEntry[];
 	/** The same, but of requests only what names them, because to build them takes long. */
 	named(): Iterable<NamedEvent>;
 	gone(): Gone;
@@ -77,15 +82,21 @@ export interface EventLog {
 	load(events: readonly SandboxEvent[], gone: Gone): void;
 }
 
-interface Kept {
+/** An event as it is kept. That of a request is built when somebody reads it. */
+export interface LogEntry {
+	readonly isRequest: boolean;
+	readonly answer: NewRequest["answer"] | null;
+	/** The event, which is not to be changed, with this in the place of its answer. */
+	build(answer: unknown): SandboxEvent;
+}
+
+interface Kept extends LogEntry {
 	readonly id: number;
 	readonly action: number;
 	readonly weight: number;
-	readonly isRequest: boolean;
 	readonly correlationId: string | null;
 	answer: NewRequest["answer"] | null;
 	isAnswerGone?: boolean;
-	build(answer: unknown): SandboxEvent;
 }
 
 const atMost = 200_000;
@@ -94,7 +105,8 @@ const weightOfAnswers = 32 * 2 ** 20;
 const tickMs = 1_000;
 
 /** An event with the answer that is left of it. Do not change it, because answers share their rows. */
-const built = ({ build, answer }: Kept): SandboxEvent => build(answer?.value ?? null);
+export const built = ({ build, answer }: Pick<LogEntry, "build" | "answer">): SandboxEvent =>
+	build(answer?.value ?? null);
 
 /** An event as others get it: their own, and without marks. */
 function shown(event: SandboxEvent): SandboxEvent {
@@ -231,9 +243,15 @@ export function createEventLog(now: () => number, { changed, stepped }: Watcher)
 			const some = isNewest ? wanted.slice(Math.max(wanted.length - limit, 0)) : wanted.slice(0, limit);
 			return some.map((event) => shown(built(event)));
 		},
-		*each() {
-			for (const event of kept.items()) yield built(event);
+		each() {
+			const all = kept.items().map((event) => ({ build: event.build, answer: event.answer }));
+			return {
+				*[Symbol.iterator]() {
+					for (const event of all) yield built(event);
+				},
+			};
 		},
+		entries: () => kept.items(),
 		newest: () => last,
 		endOf(id) {
 			let at = firstFrom(kept, id);

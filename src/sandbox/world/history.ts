@@ -35,6 +35,12 @@ export interface HistoryStep {
 	readonly operations: readonly (readonly [string, Operation | null])[];
 }
 
+/** A step while its changes are put together. */
+interface DumpedStep extends HistoryStep {
+	readonly threads: HistoryThread[];
+	readonly operations: [string, Operation | null][];
+}
+
 /** Everything but conversations and operations. */
 export type HistoryRest = Pick<PastWorld, "integrations" | "keys" | "agencies" | "faults">;
 
@@ -57,7 +63,10 @@ export interface History {
 	readonly first: number | null;
 	/** Everything as it was right after this event. Throws for one before the first. */
 	at(eventId: number): PastWorld;
-	/** The newest steps, but for the present: at most 2,000 and some 16 MiB. Empty while nothing is noted. */
+	/**
+	 * The newest steps, but for the present: at most 2,000 and some 16 MiB. Empty while nothing is noted. They do not change any
+	 * more, and are not to be changed.
+	 */
 	dump(): HistoryStep[];
 	/**
 	 * Replaces everything that is noted by the steps of a valid file and the present, which is that after the event `present`.
@@ -289,7 +298,7 @@ export function createHistory(world: () => Noted): History {
 			/** What each part was, and became at which step. */
 			const versionsOf = <Value>({ versions }: Part<Value>) =>
 				versions.filter(({ step }, at) => step < newest && (versions[at + 1]?.step ?? newest) > first);
-			const all = new Map<number, { -readonly [Field in keyof HistoryStep]: HistoryStep[Field] }>();
+			const all = new Map<number, DumpedStep>();
 			const stepAt = (id: number) => all.get(Math.max(id, first));
 			for (const { id } of known.slice(from))
 				all.set(id, { event: id, now: 0, counters: [], rest: null, threads: [], operations: [] });
@@ -298,21 +307,19 @@ export function createHistory(world: () => Noted): History {
 			for (const of of threads.values()) {
 				let before: ThreadCopy | undefined;
 				for (const { step, value } of versionsOf(of)) {
-					const into = stepAt(step);
 					const change = value ? changeOf(value, before) : before && goneOf(before);
-					if (into && change) into.threads = [...into.threads, change];
+					if (change) stepAt(step)?.threads.push(change);
 					before = value;
 				}
 			}
 			for (const [key, of] of operations) {
 				let isThere = false;
 				for (const { step, value } of versionsOf(of)) {
-					const into = stepAt(step);
-					if (into && (value || isThere)) into.operations = [...into.operations, [key, value ?? null]];
+					if (value || isThere) stepAt(step)?.operations.push([key, value ?? null]);
 					isThere = value !== undefined;
 				}
 			}
-			return structuredClone([...all.values()]);
+			return [...all.values()];
 		},
 		load(given, present) {
 			const wasOn = isOn;
@@ -371,21 +378,27 @@ interface ThreadCopy {
 	readonly weight: number;
 }
 
-function copyOf(thread: Thread, before: ThreadCopy | undefined, isRewritten: boolean): ThreadCopy {
-	const { messages, views, flows, held, ai } = thread;
+/** A copy of a conversation that nothing changes any more, with other messages. */
+export function copyOfThread(thread: Thread, messages: StoredMessage[]): Thread {
+	const { views, flows, held, ai } = thread;
 	const [owner, ...others] = views;
+	return {
+		...thread,
+		messages,
+		ai: { ...ai },
+		held: held && { ...held },
+		flows: flows.map((flow) => ({ ...flow })),
+		views: [{ ...owner }, ...others.map((view) => ({ ...view }))],
+	};
+}
+
+function copyOf(thread: Thread, before: ThreadCopy | undefined, isRewritten: boolean): ThreadCopy {
+	const { messages } = thread;
 	const isLonger = before !== undefined && !isRewritten && messages.length >= before.count;
 	const list = isLonger ? before.messages : copiesOf(messages, before);
 	for (const message of messages.slice(list.length)) list.push({ ...message });
 	return {
-		thread: {
-			...thread,
-			messages: [],
-			ai: { ...ai },
-			held: held && { ...held },
-			flows: flows.map((flow) => ({ ...flow })),
-			views: [{ ...owner }, ...others.map((view) => ({ ...view }))],
-		},
+		thread: copyOfThread(thread, []),
 		messages: list,
 		count: messages.length,
 		weight: isLonger
@@ -402,6 +415,7 @@ function changeOf({ thread, messages, count }: ThreadCopy, before: ThreadCopy | 
 		const [a, b] = [messages[at], before?.messages[at]];
 		return a === b || (a !== undefined && b !== undefined && isSame(a, b));
 	};
+	if (messages === before?.messages) keep = most;
 	while (keep < most && isKept(keep)) keep++;
 	const { phone, views } = thread;
 	return {

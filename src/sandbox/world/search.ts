@@ -2,8 +2,9 @@ import { oneOf, optional } from "../../shared/validation.ts";
 import { operationIds } from "../base/contract.ts";
 import { aString, assertValid, fields, wholeFrom } from "../base/input.ts";
 import { withoutMarks } from "../base/own.ts";
+import { atOnce, inSlices } from "../base/slices.ts";
 import type { SandboxEvent } from "./event.ts";
-import type { EventLog } from "./event-log.ts";
+import { built, type EventLog, type LogEntry } from "./event-log.ts";
 
 /** Which of the requests that were found to return. */
 export interface SearchOptions {
@@ -35,15 +36,17 @@ type Request = Extract<SandboxEvent, { type: "request" }>;
 
 /** A request with what a search looks at. */
 interface Candidate {
+	/** Without its answer and its body, which are in its text. */
 	readonly request: Request;
-	readonly consequences: readonly SandboxEvent[];
+	/** Whether it, or what followed from it, has a text in lower case. */
+	says(text: string): boolean;
 	/** The names of its contact: of then and of now. */
 	readonly names: string;
 	/** What became of it, in words: held, sent, declined, read. */
 	readonly outcome: ReadonlySet<string>;
 }
 
-const eventsInARow = 200;
+const eventsInARow = 100;
 const candidatesInARow = 20;
 
 type Test = (candidate: Candidate) => boolean;
@@ -90,7 +93,7 @@ const filters: Readonly<Record<string, Filter>> = {
 		isKnown: (value) => value !== "",
 		test(value) {
 			const digits = value.replace(/\D/g, "").replace(/^0+/, "");
-			if (digits.length <= 2 || /\p{L}/u.test(value)) return ({ names }) => names.toLowerCase().includes(value);
+			if (digits.length <= 2 || /\p{L}/u.test(value)) return ({ names }) => names.includes(value);
 			const form = value.startsWith("+") ? `+${digits}` : digits;
 			return ({ request }) => Boolean(request.contact?.includes(form));
 		},
@@ -123,78 +126,85 @@ const filters: Readonly<Record<string, Filter>> = {
 
 const nameIn = (event: SandboxEvent): string => ("name" in event ? (event.name ?? "") : "");
 
-/**
- * Searches the whole log: words, "several words", and `status:`, `op:`, `contact:`, `agency:`, `outcome:`, `key:`. All must
- * match. A filter takes several values with commas between.
- */
-export function search(events: EventLog, query: string, options: SearchOptions = {}): Found {
-	const steps = searching(events, query, options);
-	for (;;) {
-		const step = steps.next();
-		if (step.done) return step.value;
-	}
-}
+/** Searches of one log. What a search has read of an event, the next ones need not read again. */
+export function createSearch(events: EventLog) {
+	const requests = new WeakMap<LogEntry, Request>();
+	const texts = new WeakMap<LogEntry, string>();
+	const requestOf = (entry: LogEntry): Request | undefined => {
+		const known = requests.get(entry);
+		if (known || !entry.isRequest) return known;
+		const event = entry.build(null);
+		if (event.type !== "request") return undefined;
+		const read = { ...event, body: null, headers: {}, explanation: null };
+		requests.set(entry, read);
+		return read;
+	};
+	const textOf = (entry: LogEntry): string => {
+		const text = texts.get(entry) ?? textIn(entry);
+		texts.set(entry, text);
+		return text;
+	};
 
-/** How long a search may keep requests to the service waiting. */
-const longestSliceMs = 8;
-
-/** The same for a server, which answers requests meanwhile. What happens after it began is not looked at. */
-export async function searchSlowly(events: EventLog, query: string, options: SearchOptions = {}): Promise<Found> {
-	const steps = searching(events, query, options);
-	for (;;) {
-		for (const until = performance.now() + longestSliceMs; performance.now() < until; ) {
-			const step = steps.next();
-			if (step.done) return step.value;
+	/** Searches, and pauses after each few events. */
+	function* searching(query: string, options: SearchOptions): Generator<void, Found> {
+		assertValid("search: query", query, aString);
+		assertValid("search", options, optionsRule);
+		const { limit = 100, order = "newest" } = options;
+		const parts = partsIn(query);
+		// Filters first: a word is looked for in all that a request says.
+		const tests = [...parts.filter(({ filter }) => filter), ...parts.filter(({ filter }) => !filter)].map(testOf);
+		const entries: { readonly entry: LogEntry; readonly request: Request }[] = [];
+		const consequences = new Map<string, { readonly entry: LogEntry; readonly event: SandboxEvent }[]>();
+		/** The newest name of each contact, because a read has no consequence that names one. */
+		const names = new Map<string, string>();
+		const ends = createOutcomes();
+		let count = 0;
+		for (const entry of events.entries()) {
+			if (++count % eventsInARow === 0) yield;
+			const request = requestOf(entry);
+			const event = request ?? entry.build(null);
+			ends.note(event);
+			if (request) entries.push({ entry, request });
+			else if (event.correlationId !== null) {
+				const group = consequences.get(event.correlationId);
+				if (group) group.push({ entry, event });
+				else consequences.set(event.correlationId, [{ entry, event }]);
+			}
+			if ("name" in event) names.set(event.contact, nameIn(event));
 		}
-		await new Promise<void>((resolve) => void setTimeout(resolve));
-	}
-}
-
-/** Searches, and pauses after each few events. */
-function* searching(events: EventLog, query: string, options: SearchOptions): Generator<void, Found> {
-	assertValid("search: query", query, aString);
-	assertValid("search", options, optionsRule);
-	const { limit = 100, order = "newest" } = options;
-	const parts = partsIn(query);
-	// Filters first: a word is looked for in all that a request says.
-	const tests = [...parts.filter(({ filter }) => filter), ...parts.filter(({ filter }) => !filter)].map(testOf);
-	const requests: Request[] = [];
-	const consequences = new Map<string, SandboxEvent[]>();
-	/** The newest name of each contact, because a read has no consequence that names one. */
-	const names = new Map<string, string>();
-	const ends = createOutcomes();
-	let count = 0;
-	for (const event of events.each()) {
-		if (++count % eventsInARow === 0) yield;
-		ends.note(event);
-		if (event.type === "request") requests.push(event);
-		else if (event.correlationId !== null) {
-			const group = consequences.get(event.correlationId);
-			if (group) group.push(event);
-			else consequences.set(event.correlationId, [event]);
+		const found: typeof entries = [];
+		for (const each of entries) {
+			if (++count % candidatesInARow === 0) yield;
+			const { entry, request } = each;
+			const own = consequences.get(request.correlationId ?? "") ?? [];
+			const candidate: Candidate = {
+				request,
+				says: (text) =>
+					textOf(entry).includes(text) || own.some((consequence) => textOf(consequence.entry).includes(text)),
+				names: [...own.map(({ event }) => nameIn(event)), names.get(request.contact ?? "")].join("\n").toLowerCase(),
+				outcome: ends.of(request.correlationId).words,
+			};
+			if (tests.every((test) => test(candidate))) found.push(each);
 		}
-		if ("name" in event) names.set(event.contact, nameIn(event));
+		const some = order === "newest" ? found.slice(-limit) : found.slice(0, limit);
+		const shown = some.flatMap(({ entry, request: { correlationId } }) => [
+			brief(entry),
+			...(consequences.get(correlationId ?? "") ?? []).map(({ event }) => unmarked(event)),
+			...ends.of(correlationId).later,
+		]);
+		const hints = found.length === 0 ? hintsFor(parts) : [];
+		return { count: found.length, events: [...new Set(shown)].sort((a, b) => a.id - b.id), hints };
 	}
-	const found: Request[] = [];
-	for (const request of requests) {
-		if (++count % candidatesInARow === 0) yield;
-		const own = consequences.get(request.correlationId ?? "") ?? [];
-		const candidate: Candidate = {
-			request,
-			consequences: own,
-			names: [...own.map(nameIn), names.get(request.contact ?? "")].join("\n"),
-			outcome: ends.of(request.correlationId).words,
-		};
-		if (tests.every((test) => test(candidate))) found.push(request);
-	}
-	const some = order === "newest" ? found.slice(-limit) : found.slice(0, limit);
-	const shown = some.flatMap((request) => [
-		brief(request),
-		...(consequences.get(request.correlationId ?? "") ?? []).map(unmarked),
-		...ends.of(request.correlationId).later,
-	]);
-	const hints = found.length === 0 ? hintsFor(parts) : [];
-	return { count: found.length, events: [...new Set(shown)].sort((a, b) => a.id - b.id), hints };
+
+	return {
+		/**
+		 * Searches the whole log: words, "several words", and `status:`, `op:`, `contact:`, `agency:`, `outcome:`, `key:`. All must
+		 * match. A filter takes several values with commas between.
+		 */
+		search: (query: string, options: SearchOptions = {}): Found => atOnce(searching(query, options)),
+		/** The same for a server, which answers requests meanwhile. What happens after it began is not looked at. */
+		searchSlowly: (query: string, options: SearchOptions = {}): Promise<Found> => inSlices(searching(query, options)),
+	};
 }
 
 /** A part of a query: a word, or a value of a filter. */
@@ -216,7 +226,10 @@ function partsIn(query: string): Part[] {
 
 function testOf({ filter, values }: Part): Test {
 	const tests = values.map(
-		(value) => filter?.test(value) ?? ((candidate: Candidate) => textOf(candidate).includes(value)),
+		(value) =>
+			filter?.test(value) ??
+			(({ says, names, outcome }: Candidate) =>
+				says(value) || names.includes(value) || [...outcome].some((word) => word.includes(value))),
 	);
 	return (candidate) => tests.some((test) => test(candidate));
 }
@@ -232,25 +245,24 @@ function hintsFor(parts: readonly Part[]): string[] {
 	return [...new Set(hints.filter((hint) => hint !== ""))];
 }
 
-function textOf({ request, consequences, names, outcome }: Candidate): string {
-	const { headers: _, answer, status, ...rest } = brief(request);
-	const parts = [
-		rest,
-		status !== null && status < 400 ? null : answer,
-		consequences.map(unmarked),
-		names,
-		[...outcome],
-	];
-	return JSON.stringify(parts).toLowerCase();
+/** What a search finds in an event, in lower case. */
+function textIn(entry: LogEntry): string {
+	const event = brief(entry);
+	if (event.type !== "request") return JSON.stringify(event).toLowerCase();
+	const { headers: _, ...rest } = event;
+	return JSON.stringify(rest).toLowerCase();
 }
 
-/** A request as it may be shown, without a long answer. */
-function brief(request: Request): Request {
-	const { explanation, status, answer } = request;
+/** An event as it may be shown: a request without a long answer. */
+function brief(entry: LogEntry): SandboxEvent {
+	const event = entry.build(null);
+	if (event.type !== "request") return unmarked(event);
+	const { explanation, status } = event;
+	const isShort = status === null || status >= 400;
 	return {
-		...request,
+		...event,
 		explanation: explanation === null ? null : withoutMarks(explanation),
-		answer: status !== null && status < 400 ? null : structuredClone(answer),
+		answer: isShort ? structuredClone(Object(built(entry)).answer) : null,
 	};
 }
 
