@@ -41,7 +41,7 @@ export interface Route {
 /** What an operation says about a call, beside the options of the caller. */
 export interface CallPlan<Data> {
 	operation: Operation;
-	/** Method and path of a `client.request`. Those of an operation come from the contract. */
+	/** Method and path of a `client.request`. The contract has them for an operation. */
 	route?: Route | undefined;
 	agencyId?: string | undefined;
 	/** Idempotency key of a send, and whether the caller chose it. */
@@ -70,7 +70,7 @@ export interface CallState<Data> {
 	deadlineMs: number;
 	/** On the clock of `performance.now()`. */
 	deadlineAt: number;
-	/** By the system clock, that of a write and the one that a caller gave: the other clock can stand still while a machine sleeps. */
+	/** By the system clock, for a write and for a moment that a caller gave. The other clock can stand still while a machine sleeps. */
 	deadlineDate: number;
 	/** The latest moment at which a request may begin, by the same two clocks. */
 	beginAt: number;
@@ -98,7 +98,7 @@ export interface CallState<Data> {
 	durationMs: number | undefined;
 	/** The wait before the current attempt, in milliseconds. */
 	lastWaitMs: number;
-	/** The error of the attempt before. Its outcome is that of all attempts so far. */
+	/** The error of the attempt before. Its outcome covers all attempts so far. */
 	lastError: PartnerError | undefined;
 }
 

@@ -60,7 +60,7 @@ export function createCall<Data, Failure extends PartnerError>(work: () => Promi
 			reply = settled;
 			return settled.data;
 		} catch (error) {
-			// V8 keeps ten frames. Taken here, the stack has one of this package, and those of the caller.
+			// V8 keeps ten frames. Taken here, the stack has one of this package, and the rest are the caller's.
 			if (isPartnerError(error)) Error.captureStackTrace?.(error);
 			throw error;
 		}
@@ -99,7 +99,7 @@ export class LazyCall<Data, Failure extends PartnerError> extends Promise<Data> 
 			settle = [resolve, reject];
 		});
 		const [resolve, reject] = settle ?? [];
-		// Its own state is that of the call, for tools that read it. Settled in here, because V8 follows a promise to the caller
+		// It has the state of the call, for tools that read it. Settled in here, because V8 follows a promise to the caller
 		// only if no other call waits for it.
 		const settling = async (): Promise<Reply<Data>> => {
 			try {
@@ -128,7 +128,7 @@ export class LazyCall<Data, Failure extends PartnerError> extends Promise<Data> 
 		return this.#start().then(onDone, onFailed);
 	}
 
-	// These two call `then`, but not those of zone.js.
+	// These two call `then`. In zone.js they don't.
 	override catch<Failed = never>(
 		onFailed?: ((error: unknown) => Failed | PromiseLike<Failed>) | null,
 	): Promise<Data | Failed> {

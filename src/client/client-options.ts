@@ -109,8 +109,8 @@ export interface CallOptions {
 	/** Retry options that differ from the client's, which hold for the others; `false` means exactly one request. */
 	retry?: RetryOptions | false | undefined;
 	/**
-	 * Headers to send, such as `{ "x-request-source": "crm" }`, beside those of the client. `authorization` and those of the body and
-	 * the connection cannot be set.
+	 * Headers to send, such as `{ "x-request-source": "crm" }`, beside the client's own. You can't set `authorization`, or headers of
+	 * the body and the connection.
 	 */
 	headers?: Readonly<Record<string, string | undefined>> | undefined;
 }

@@ -123,7 +123,7 @@ function create(options: unknown): Client {
 /** What a client shares with those derived from it. */
 interface Shared extends Pick<ClientState, "transport" | "tokens" | "service" | "answers"> {
 	guard: ReuseGuard;
-	/** That of a sandbox, if `fetch` is that of its connection. */
+	/** The sandbox's observer, if `fetch` comes from its connection. */
 	observer: Observer | undefined;
 }
 

@@ -16,7 +16,7 @@ export class Interruption extends Error {
 
 /**
  * Whether a value that a function of the caller threw steers the caller's framework: a `Response`, a redirect, "not found".
- * It says nothing about the request. No framework steers by a text, and that of an HTTP client repeats the request. Frameworks recognise it by identity or by its fields, so that it must arrive unchanged.
+ * It says nothing about the request. No framework steers by a text, and the text of an HTTP client repeats the request. Frameworks recognise it by identity or by its fields, so that it must arrive unchanged.
  */
 export function isControlFlow(thrown: unknown): boolean {
 	if (typeof thrown === "string") return false;

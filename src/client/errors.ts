@@ -79,7 +79,7 @@ const brand = Symbol.for("messaging-conversations.error");
 /** Beside the errors, so that neither a log nor `util.inspect` shows what a gateway has put into a header. */
 const headersOf = new WeakMap<PartnerError, NonNullable<Facts["headers"]>>();
 
-/** The fields that `toJSON` shows: no field that somebody adds to an error, such as the local variables that Sentry stores there. */
+/** The fields that `toJSON` shows: no field that other code adds to an error, such as the local variables that Sentry stores there. */
 const logged: ReadonlySet<string> = new Set(
 	Object.keys({
 		_tag: true,
@@ -251,7 +251,7 @@ export class PartnerInvalidInput extends Refusal {
 	declare readonly _tag: "PartnerInvalidInput";
 }
 
-/** An option of the client is malformed or absent, a function that was passed failed, such as that of the key (then `retryable`), or two versions of the package meet. The input of the call is not the cause. */
+/** A client option is malformed or absent, a function of yours failed, such as `apiKey` (then `retryable`), or two versions of the package meet. The input of the call is not the cause. */
 export class PartnerConfigurationError extends Refusal {
 	static override readonly tag = "PartnerConfigurationError";
 	declare readonly _tag: "PartnerConfigurationError";
@@ -306,7 +306,7 @@ type ErrorsOf = {
 		| (Id extends "messages.send" ? PartnerHeldText : never);
 };
 
-/** The errors that an operation can end in: those of the statuses that the contract lists for it, and the client's own. */
+/** The errors that an operation can end in: one for each status that the contract lists, and the client's own. */
 export type OperationError<Operation extends OperationId> = ErrorsOf[Operation] | ClientError;
 
 /** Every error of this package. No contract lists the statuses of `client.request`, so that it can end in almost any of them. */

@@ -34,7 +34,7 @@ export interface Reply<Data> {
 	head: TransportHead;
 	/** Number of requests made. */
 	attempts: number;
-	/** Checked against the parts of the request when somebody asks for it, because that takes long. */
+	/** Checked against the parts of the request only when it is read, because that takes long. */
 	correlationId: () => string | undefined;
 }
 

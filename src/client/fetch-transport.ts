@@ -40,7 +40,7 @@ export interface FetchResponse {
 	text: () => Promise<string>;
 }
 
-/** A `fetch` function: that of the runtime, of undici, of node-fetch, or your own around one of them. */
+/** A `fetch` function of the runtime, undici or node-fetch, or your own around one of them. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 
 /** The limits of one request, and what the client tells this transport about them. */
@@ -161,7 +161,7 @@ let createContexts: (() => Contexts) | undefined;
 /** The sends that undici has made no request of so far, in the order of their calls. */
 const waiting = new Set<Send>();
 
-/** Calls `fetch` so that the requests which undici makes for it are known as those of the send. */
+/** Calls `fetch` so that the requests which undici makes for it are known to belong to the send. */
 function carry<Result>(send: Send, call: () => Result): Result {
 	// Not before it is needed, because in Node 20 and 22 it slows down every promise of the process.
 	if (send.control?.hasBeginBy) contexts ??= createContexts?.();
@@ -176,7 +176,7 @@ function carry<Result>(send: Send, call: () => Result): Result {
 }
 
 /**
- * Learns from Node which errors are those of connections, because most of them do not show it: cut handshakes, proxies
+ * Learns from Node which errors concern connections, because most of them do not show it: cut handshakes, proxies
  * that refuse. It also learns when undici has a connection and is about to write a send to it, and checks the time.
  */
 function watchConnections(): void {
@@ -198,7 +198,7 @@ function watchConnections(): void {
 		const { request } = message as { request: UndiciRequest };
 		const send = starting ?? contexts?.getStore();
 		if (!send?.control || !isRequestOf(send, request)) return;
-		// The context can be that of a connection, which another send has made: see `sendHeaders`.
+		// The context can belong to a connection that another send has made: see `sendHeaders`.
 		if (!waiting.delete(send) && !send.mayRepeat) return;
 		sends.set(request, send);
 	});
@@ -223,14 +223,14 @@ function watchConnections(): void {
 	diagnostics?.subscribe("undici:request:headers", (message) => {
 		const { request, response } = message as { request: object; response: { statusCode: number } };
 		const send = sends.get(request);
-		// What its context brings after that is another request, such as that of another send on the same connection.
+		// What its context brings after that is another request, such as another send on the same connection.
 		if (send && response.statusCode >= 200 && response.statusCode < 300) send.control = undefined;
 	});
 }
 
 /**
- * Whether a request is that of a send, and not one that the caller's `fetch` makes beside it, for a token or a log. The
- * host and the beginning of the path may be those of a gateway.
+ * Whether a request belongs to a send, and isn't one that the caller's `fetch` makes beside it, for a token or a log. The
+ * host and the beginning of the path may be a gateway's.
  */
 function isRequestOf({ method, url }: Send, request: UndiciRequest): boolean {
 	return request.method === method && endOf(request.path) === endOf(url);
@@ -262,7 +262,7 @@ function isResponse(given: unknown): given is FetchResponse {
 
 /** Whether a request failed before it had a connection, so that nothing was sent. */
 function isFailedConnect(fault: unknown): boolean {
-	// Fetch wraps the error of a connection, and that of a proxy that refuses a tunnel twice.
+	// Fetch wraps the error of a connection. If a proxy refuses a tunnel, it wraps it twice.
 	let error = fault;
 	for (let depth = 0; depth < 3 && typeof error === "object" && error !== null; depth++) {
 		const { message, cause }: { message?: unknown; cause?: unknown } = error;

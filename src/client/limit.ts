@@ -13,7 +13,7 @@ type Timed = Pick<
 export class Limit {
 	/** `late`: the latest moment to begin had passed before anything was written. */
 	cutBy: "timeout" | "abort" | "late" | undefined;
-	/** Whether the time is that of the whole call. */
+	/** Whether this is the deadline of the whole call. */
 	isDeadline: boolean;
 	readonly #controller = new AbortController();
 	readonly #call: Timed;

@@ -33,7 +33,7 @@ export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
 	 * @default a random UUID
 	 */
 	operationId?: string | undefined;
-	/** The sender to use, a UUID, one of those of the agency that `client.agency(id)` names. @default the agency's default sender */
+	/** UUID of the sender to use. It must belong to the agency. @default the agency's default sender */
 	subaccountId?: string | null | undefined;
 	/** Language of the request for consent, not of `body`: one of `windowReopenReadiness.availableLanguages`. Required when the window is closed and the agency has more than one. */
 	consentLanguage?: string | undefined;
@@ -44,8 +44,9 @@ export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
 	 *
 	 * It costs one read, within the same deadline and with the same key, which `attempts` counts too. If the send can't begin
 	 * within 10 seconds of it, the conversation is read again. No retry begins later than that. The key needs the scope `conversations:read`
-	 * as well. If the read fails, the call ends with the error of `conversations.get`, and nothing was sent. An old copy, such as that
-	 * of a cache, is read again, and counts as a read that failed if there is no newer answer. A number without a conversation is sent to. Somebody can still come in between the read and the send.
+	 * as well. If the read fails, the call ends with the error of `conversations.get`, and nothing was sent. An old copy,
+	 * such as one from a cache, is read again, and counts as a failed read if there is no newer answer. A number without a conversation is
+	 * sent to. Another sender can still come in between the read and the send.
 	 *
 	 * If you repeat a send whose outcome was `unknown`, it is refused if its own text is held by then. `sameText` is true,
 	 * and it means that the service took the text: there is nothing to repeat.
@@ -212,7 +213,7 @@ export function createMessages(executor: Executor, settings: MessagesOptions): M
 		};
 		try {
 			const reply = await (readsFirst ? readAndPost() : post(plan));
-			// `contradiction` has checked that the fields are those of one branch.
+			// `contradiction` has checked that the fields belong to one branch.
 			const { head, correlationId } = reply;
 			const { messageId, status } = reply.data;
 			// A retry has no status, and its message may be far down in the conversation by now.
@@ -274,7 +275,7 @@ export function createMessages(executor: Executor, settings: MessagesOptions): M
 		};
 		const stale = () =>
 			new PartnerUnexpectedResponse(
-				`${operation}: the answer is an old copy, such as that of a cache in front of the service`,
+				`${operation}: the answer is an old copy, such as one from a cache in front of the service`,
 				{ operation, agencyId, operationId, retryable: true },
 			);
 		try {
@@ -312,7 +313,7 @@ function inMs(ms: number): Moment {
 	return { at: at + ms, date: date + ms };
 }
 
-/** A clock that differs by more is that of a sandbox, or its time zone is wrong. */
+/** A clock that differs by more belongs to a sandbox, or its time zone is wrong. */
 const mostOffsetMs = 3_600_000;
 
 /**

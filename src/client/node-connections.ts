@@ -9,7 +9,7 @@ export interface ConnectionOptions {
 	maxSockets: number;
 	keepAliveMs: number | undefined;
 	maxAgeMs: number;
-	/** Certificates of the service and of the client, in place of those of Node.js. */
+	/** Certificates of the service and of the client, in place of Node's own. */
 	tls: SecureContextOptions;
 	/** An agent in place of our own. */
 	proxy: Agent | undefined;

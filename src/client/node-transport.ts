@@ -34,7 +34,7 @@ export interface NodeHttpOptions {
 	 * @default 300000, which is 5 minutes
 	 */
 	maxAgeMs?: number | undefined;
-	/** Certificates to trust in place of those of Node.js, as PEM. */
+	/** Certificates to trust in place of Node's own, as PEM. */
 	ca?: Pem | Pem[] | undefined;
 	/** Certificate of the client with its chain, as PEM, for a gateway that asks for one (mutual TLS). Give `key` with it. */
 	cert?: Pem | Pem[] | undefined;
@@ -55,7 +55,7 @@ type Pem = string | Buffer;
 
 /** The transport over node:http. */
 export type NodeHttp = Transport & {
-	/** Closes all connections. A call in flight ends with PartnerConnectionError, and so does each later one, without a request. */
+	/** Closes all connections. Calls in flight end with PartnerConnectionError. Later calls do too, without a request. */
 	close: () => void;
 };
 

@@ -184,7 +184,7 @@ function createPageReader<Item, Page extends AnyPage>(
 const unhurriedPages = 10;
 const mostEmptyPages = 100;
 
-/** Requests the page at a cursor, by default at that of the options. */
+/** Requests the page at a cursor, by default the one in the options. */
 function requestPage<Item, Page extends AnyPage>(
 	{ plan, options, request }: PageSource<Item, Page>,
 	at?: string | null,

@@ -84,7 +84,7 @@ export function createSendRequest(
 			});
 			// Wherever a gateway mounts the service.
 			if (isLimited && !isRead && mayReachMessages(baseUrl + target)) {
-				throw refuse("path", "is that of messages.send, which checks allowRecipients: call agency.messages.send");
+				throw refuse("path", "belongs to messages.send, which checks allowRecipients: call agency.messages.send");
 			}
 			if (isRead && body !== undefined) throw refuse("body", "must be absent for a GET, which takes a query");
 			// Written now, because the caller may change its objects before a retry.
@@ -119,7 +119,7 @@ export function createSendRequest(
 }
 
 /**
- * Whether a gateway may read a path as that of messages.send: whether a segment below an agency begins with `messages`. A
+ * Whether a gateway may take a path for messages.send: whether a segment below an agency begins with `messages`. A
  * gateway may decode a path more than once, take a backslash for a slash, resolve dots, and remove what is not a letter.
  */
 function mayReachMessages(path: string): boolean {

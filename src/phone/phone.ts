@@ -210,7 +210,7 @@ const problems: Readonly<Record<RecipientProblem, string>> = {
 const remedies: { readonly [Problem in RecipientProblem]?: string } = {
 	"two-numbers": "Pass one number, without an extension.",
 	"unknown-country": "Check its first digits. If the code is new, pass allowUnlistedNumber: true.",
-	// Numbers of some countries begin with a zero, such as those of Italy.
+	// Numbers of some countries begin with a zero, such as Italy.
 	"kept-zero": "Check its digits, and remove a zero that is dialled only inside the country.",
 	unlisted: "Check its digits. If its range is new, pass allowUnlistedNumber: true.",
 };

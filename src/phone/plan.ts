@@ -11,7 +11,7 @@ export const homeCountries: readonly CountryCode[] = ["BE", "NL", "FR", "LU", "D
 export interface PhonePlan {
 	/** Country calling code, for example `32`. */
 	readonly code: string;
-	/** Whether the code is that of a home country. */
+	/** Whether the code belongs to a home country. */
 	readonly isHome: boolean;
 	/** Lengths that a national number can have, shortest first. The trunk zero does not count. */
 	readonly lengths: readonly number[];

@@ -76,7 +76,7 @@ export function createAnswers(): Answers {
 // Registered, because client, outbox and sync are bundles of their own.
 const key: unique symbol = /* @__PURE__ */ Symbol.for("messaging-conversations/answers");
 
-/** What the client has seen that made this agency. Nothing is known of one that somebody else made. */
+/** What the client that made this agency has seen. Nothing is known of an agency from elsewhere. */
 export const answersOf = (agency: unknown): Answers => Object(agency)[key] ?? createAnswers();
 
 /** Makes an agency of a client carry what the client has seen. */

@@ -88,7 +88,7 @@ export interface RunningPoll {
 	ended(feed: { readonly remaining: number; readonly failures: readonly unknown[] }, error: unknown): void;
 }
 
-/** What an outbox and a feed call. Nothing of it throws, and nothing is read until somebody looks. */
+/** What an outbox and a feed call. None of it throws, and nothing is read until it is shown. */
 export interface Observer {
 	/** Returns what to call with the id of each text that was enqueued, or has come to its end. */
 	outbox(store: ObservedStore, status: (id: string) => Promise<ObservedStatus | undefined>): (id: string) => void;

@@ -41,7 +41,7 @@ export function listOf<S extends AnySchema>(schema: S): z.ZodMiniArray<S> {
 	return z.array(schema, "must be an array");
 }
 
-/** A value that satisfies one of these schemas. An error is that of the last one. */
+/** A value that satisfies one of these schemas. An error comes from the last one. */
 export function either<const Schemas extends readonly AnySchema[]>(...schemas: Schemas): z.ZodMiniUnion<Schemas> {
 	return z.union(schemas);
 }
@@ -249,7 +249,7 @@ export function checkValue<T>(
 	if (checked.success) return checked.data;
 	const { path, words } = problemIn(checked.error.issues, []);
 	const error = refuse(placeOf(path) || field, words);
-	// The engine keeps ten frames, and those of this package take the place of the caller's.
+	// The engine keeps ten frames, and this package's own take the place of the caller's.
 	Error.captureStackTrace?.(error, checkValue);
 	throw error;
 }
@@ -268,7 +268,7 @@ interface AnyIssue {
 	errors?: readonly (readonly AnyIssue[])[];
 }
 
-/** The first problem. In a union that of the last branch, because the others are single values. */
+/** The first problem. In a union the last branch's, because the others are single values. */
 function problemIn(issues: readonly unknown[], above: readonly PropertyKey[]): { path: PropertyKey[]; words: string } {
 	const { path, message, errors } = issues[0] as AnyIssue;
 	const at = [...above, ...path];
