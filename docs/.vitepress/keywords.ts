@@ -3,6 +3,7 @@ export const keywords: Readonly<Record<string, string>> = {
 	erasing: "GDPR, erase, erasure, delete personal data, privacy, right to be forgotten",
 	connecting: "rotate, rotation, singleton, hot reload, API key",
 	"errors-and-retries": "idempotency, idempotent, retry, retries, timeout, time-out",
+	sending: "24 hours, 24 hours window, session window, held, queued, delivery status",
 	reading: "attachment, attachments, image, images, picture, file, media, photo, pagination, page, cursor",
 	testing: "mock, mocking, sandbox, stub, fake, test environment, staging",
 	mirroring: "webhook, webhooks, websocket, push, callback, polling, events",
