@@ -137,6 +137,19 @@ test.each([
 	expect(spawnSync("bash", ["-eo", "pipefail", "-c", command ?? ""], { cwd: folder, env }).status).toBe(status);
 });
 
+test.each([
+	["without a date", "## 1.2.3 (unreleased)", 1],
+	["of another version", "## 11.2.3 (2026-01-31)\n\n## 1.2.30 (2026-01-31)", 1],
+	["with a date", "# Changelog\n\n## 1.2.3 (2026-01-31)\n", 0],
+])("a release whose chapter of the changelog is %s publishes or not", (_which, text, status) => {
+	const command = commandsOf(jobsOf("publish.yml").pack).find((line) => line.includes("CHANGELOG.md"));
+	const folder = mkdtempSync(join(tmpdir(), "changelog-"));
+	onTestFinished(() => rmSync(folder, { recursive: true }));
+	writeFileSync(join(folder, "package.json"), JSON.stringify({ version: "1.2.3" }));
+	writeFileSync(join(folder, "CHANGELOG.md"), text);
+	expect(spawnSync("bash", ["-eo", "pipefail", "-c", command ?? ""], { cwd: folder }).status).toBe(status);
+});
+
 test("S43 the toolchain keeps to the lines that install and run on Node 20", () => {
 	const { packages } = JSON.parse(read("package-lock.json"));
 	const majors = Object.entries({ vitest: 4, msw: 2, tsup: 8, "p-retry": 7 });

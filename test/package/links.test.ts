@@ -105,6 +105,29 @@ test("the workflow that publishes packs a release", () => {
 	expect(workflow).not.toMatch(/npm pack/);
 });
 
+test("a plain npm pack has no link to a page that it leaves out", () => {
+	const command = spawnSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+		cwd: root,
+		encoding: "utf8",
+	});
+	const [{ files }]: [{ files: { path: string }[] }] = JSON.parse(command.stdout);
+	const paths = files.map(({ path }) => path);
+	const tarball: Tree = {
+		// A picture is not packed, and not a page.
+		kindOf: (path) =>
+			paths.includes(path) || path.endsWith(".png")
+				? "file"
+				: paths.some((other) => other.startsWith(`${path}/`))
+					? "folder"
+					: undefined,
+		read: (path) => readFileSync(`${root}/${path}`, "utf8"),
+		isPacked: (path) => paths.includes(path),
+	};
+	const pages = paths.filter((path) => path.endsWith(".md") || path === "llms.txt");
+	expect(pages.length).toBeGreaterThan(30);
+	expect(pages.flatMap((path) => deadLinks({ path, text: tarball.read(path) }, tarball))).toEqual([]);
+});
+
 test("the links of the pages that are not packed lead somewhere", () => {
 	const repository: Tree = {
 		kindOf: (path) => (existsSync(`${root}/${path}`) ? "file" : undefined),
