@@ -2,12 +2,14 @@ import { captureCommand } from "../../src/cli/capture.ts";
 import { doctorCommand } from "../../src/cli/doctor.ts";
 import type { Option, Options } from "../../src/cli/options.ts";
 import { outboxCommand } from "../../src/cli/outbox.ts";
+import { sandboxCommand } from "../../src/cli/sandbox.ts";
 import { tailCommand } from "../../src/cli/tail.ts";
 import { table, withMarked } from "./marked.ts";
 
 const page = "docs/command-line.md";
+const sandboxPage = "docs/sandbox-server.md";
 
-/** The page of the command line, with the tables of its actions and options. */
+/** The pages of the command line and of its sandbox, with the tables of their actions and options. */
 export async function commandTables(): Promise<Record<string, string>> {
 	return {
 		[page]: await withMarked(page, {
@@ -23,6 +25,9 @@ export async function commandTables(): Promise<Record<string, string>> {
 			"options of outbox": sharedTable(outboxCommand.actions),
 			"options of capture": optionTable(captureCommand.options),
 		}),
+		[sandboxPage]: await withMarked(sandboxPage, {
+			"options of sandbox": optionTable(sandboxCommand.options),
+		}),
 	};
 }
 
@@ -30,8 +35,9 @@ const heads = ["option", "what it does"];
 
 const nameOf = (name: string, { value }: Option): string => `\`--${name}${value === undefined ? "" : ` ${value}`}\``;
 
-/** A value in angle brackets would be an element of the page. */
-const helpOf = ({ help }: Option): string => help.replaceAll(/<[^>]*>/g, (value) => `\`${value}\``);
+/** A value in angle brackets would be an element of the page, and a bar the end of a cell. */
+const helpOf = ({ help }: Option): string =>
+	help.replaceAll(/<[^>]*>/g, (value) => `\`${value}\``).replaceAll("|", "\\|");
 
 function optionTable(options: Options): string {
 	return table(

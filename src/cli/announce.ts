@@ -14,7 +14,7 @@ MESSAGING_SANDBOX_CONTROL_URL=${controlUrl}
 MESSAGING_SANDBOX_TOKEN=${token}
 `;
 	if (existsSync(file) && !readFileSync(file, "utf8").startsWith(firstLine))
-		throw new Error(`--write-env ${file} exists, and no sandbox wrote it.`);
+		throw new Error(`--write-env ${file} exists, and no sandbox wrote it. Name another file.`);
 	writeFileSync(file, text, { mode: 0o600 });
 }
 

@@ -77,7 +77,7 @@ export interface WatchAgenciesOptions<Tx = unknown> extends Omit<ChangesOptions,
 	 * what was thrown in its `cause`. May be async. An error that it throws ends the loop.
 	 */
 	onError?: ((error: PartnerError, agencyId: string | undefined) => unknown) | undefined;
-	/** Ends the loop once the current change is processed. */
+	/** Ends the loop, without an error, once the current change is processed. */
 	signal?: AbortSignal | undefined;
 }
 

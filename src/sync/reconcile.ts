@@ -26,7 +26,7 @@ export interface StoredConversation {
 export interface ReconcileOptions extends ReadOptions {
 	/** All conversations that the CRM holds of the agency, as rows that a database streams. Held in memory as texts. */
 	stored: Iterable<StoredConversation> | AsyncIterable<StoredConversation>;
-	/** Aborts with PartnerAbortError. */
+	/** Aborting ends the loop with `PartnerAbortError`. */
 	signal?: AbortSignal | undefined;
 }
 

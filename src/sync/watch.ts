@@ -28,7 +28,7 @@ export interface WatchOptions extends ChangesOptions {
 	 * longer than for the pause. An error that it throws ends the loop.
 	 */
 	onError?: ((error: PartnerError) => unknown) | undefined;
-	/** Ends the loop once the current change is processed. */
+	/** Ends the loop, without an error, once the current change is processed. */
 	signal?: AbortSignal | undefined;
 }
 
