@@ -242,6 +242,9 @@ export function repeatsRequest<Data>(call: CallState<Data>, thrown: unknown): bo
 	const holds = (value: unknown, depth: number): boolean => {
 		if (typeof value === "string") return value.length > longestRead || masked(value, false, secrets) !== value;
 		if (typeof value === "symbol") return holds(value.description, depth);
+		// A number can be that of the contact, and bytes a body.
+		if (typeof value === "number" || typeof value === "bigint") return holds(String(value), depth);
+		if (ArrayBuffer.isView(value)) return holds(utf8.decode(value), depth);
 		if (value === null || (typeof value !== "object" && typeof value !== "function") || seen.has(value)) return false;
 		if (depth > mostRead.depth || seen.add(value).size > mostRead.values) return true;
 		const names = new Set<PropertyKey>([...Reflect.ownKeys(value), ...telling]);

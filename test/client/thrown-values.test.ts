@@ -51,6 +51,9 @@ const thrown: [what: string, make: (url: string, init: Init) => unknown][] = [
 		(_, init) => new Response(null, { status: 500, headers: { "x-sent": String(init.headers.authorization) } }),
 	],
 	["a symbol", (url, init) => Symbol(`${url} ${init.headers.authorization}`)],
+	["a number that is the contact's", () => Number(phone)],
+	["an object with the number as a bigint", () => ({ to: BigInt(phone.slice(1)) })],
+	["the bytes of the body", (_, init) => ({ sent: Buffer.from(`${init.body} ${phone}`) })],
 	["a function with fields", (url, init) => Object.assign(() => {}, withDetails(url, init))],
 	[
 		"an object whose getter throws",
@@ -132,7 +135,7 @@ for (const through of ["fetch", "transport"] as const)
 					`${error.stack}`,
 					inspect([said, events], { depth: null }),
 				];
-				for (const each of shown) expect(each).not.toMatch(/CANARY|470.?12.?34.?56|key0001/);
+				for (const each of shown) expect(each).not.toMatch(/CANARY|470.?12.?34.?56|key0001|43 41 4e 41 52 59/);
 				expect(error).toMatchObject({
 					_tag: "PartnerConnectionError",
 					...(operation === "messages.send" && { outcome: "unknown" }),
