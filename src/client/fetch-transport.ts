@@ -7,6 +7,7 @@ import {
 	TransportError,
 	type TransportHead,
 	type TransportHeaders,
+	usedResponse,
 } from "./transport.ts";
 
 /** What a `fetch` is called with. */
@@ -83,6 +84,8 @@ export function createFetchTransport(given: Fetch | undefined): Transport {
 				discard(Object(response));
 				throw isGiven ? new TypeError("no usable response") : noResponse();
 			}
+			// Mocks often return one Response for each call.
+			if (Object(response).bodyUsed === true || Object(response.body).locked === true) throw usedResponse();
 			const { status } = response;
 			const received = response.headers as TransportHeaders;
 			head = { status, headers: received };

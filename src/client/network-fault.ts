@@ -5,7 +5,7 @@ import type { CallState } from "./call-state.ts";
 import { type FaultFacts, PartnerConnectionError, type PartnerError } from "./errors.ts";
 import { factsOf } from "./facts.ts";
 import { repeatsWord } from "./redact.ts";
-import { noResponseCode } from "./transport.ts";
+import { noResponseCode, usedResponseCode } from "./transport.ts";
 
 const connectCode = /^(EAI_(AGAIN|FAIL|NODATA|NONAME)|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/;
 /** What `nodeHttp` rejects with after its `close()`. */
@@ -40,6 +40,10 @@ export function lostConnection<Data>(
 /** How a request may have been sent that got no response. */
 function lostBy(code: string | undefined): { text: string; isPermanent?: boolean } {
 	if (code === closedCode) return { text: "its connections were closed", isPermanent: true };
+	if (code === usedResponseCode) {
+		const text = "what fetch returned was read before. Return a new Response for each call, or a clone()";
+		return { text, isPermanent: true };
+	}
 	if (code !== noResponseCode) return { text: "the connection was lost" };
 	const text =
 		"what fetch or transport returned is no response. If it is a mock, return `new Response(body, { status })`";

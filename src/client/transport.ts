@@ -73,6 +73,13 @@ export function noResponse(): TypeError {
 	return Object.assign(new TypeError("no response"), { code: noResponseCode });
 }
 
+/** Of a response that somebody has read already, such as one that a mock returns for each call. */
+export const usedResponseCode = "ERR_USED_RESPONSE";
+
+export function usedResponse(): TypeError {
+	return Object.assign(new TypeError("used response"), { code: usedResponseCode });
+}
+
 /** The error of the transports of this package. */
 export class TransportError extends Error implements TransportFault {
 	/** No field, because what a `fetch` throws may hold the key: see `Secret`. */

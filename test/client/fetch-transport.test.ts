@@ -6,8 +6,9 @@ import {
 	type Transport,
 } from "messaging-conversations";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { callOf, clientOf, failure, jsonResponse, wrong } from "../calls.ts";
+import { callOf, clientOf, failure, jsonResponse, sixCalls, wrong } from "../calls.ts";
 import { agencyId, apiKey, me, phone, sentNow, text } from "../canned.ts";
+import { refusal } from "../scripted.ts";
 
 const baseUrl = "https://messaging.example/api/v1";
 const limit = 10 * 1024 * 1024;
@@ -389,6 +390,38 @@ test.for<[what: string, response: unknown]>([
 		message: expect.stringContaining("is no response"),
 	});
 });
+
+const read = {
+	"was read by an earlier call": async () => {
+		const response = jsonResponse(me);
+		await response.text();
+		return response;
+	},
+	"is an error that was read": async () => {
+		const response = jsonResponse(refusal(403).json, { status: 403 });
+		await response.json();
+		return response;
+	},
+	"somebody is reading": async () => {
+		const response = jsonResponse(me);
+		response.body?.getReader();
+		return response;
+	},
+};
+
+test.for(Object.entries(read))(
+	"#46 a fetch whose Response %s is told so, and is not called again",
+	async ([, make]) => {
+		for (const { run } of sixCalls) {
+			const response = await make();
+			const client = createClient({ baseUrl: "https://messaging.example/api/v1", apiKey, fetch: async () => response });
+			const error = await failure(() => run(client));
+			expect(error).toMatchObject({ _tag: "PartnerConnectionError", attempts: 1, retryable: false });
+			expect(error.message).toMatch(/what fetch returned was read before. Return a new Response for each call/);
+			expect([undefined, "unknown"]).toContain(error.outcome);
+		}
+	},
+);
 
 test("a mock whose text is no text is told so", async () => {
 	const given = { status: 200, headers: new Headers(), text: async () => me };
