@@ -12,6 +12,7 @@ import { object, refuse, text } from "./input.ts";
 import { isFurther } from "./match.ts";
 import { createContact } from "./policy/contact.ts";
 import { isNumberWrong, isOptedOut, storedView } from "./policy/contact-view.ts";
+import { policies } from "./policy/purpose.ts";
 import { type StopOptions, stoppedFrom, type Whose } from "./recipient.ts";
 import { storableId } from "./text.ts";
 
@@ -33,7 +34,9 @@ export async function observe(context: OutboxContext, change: ObservedChange): P
 	// A "START" to one agency says nothing to the others.
 	const asked = agencyId === undefined ? messages.filter((message) => optOuts.asks(message) !== "in") : messages;
 	await createContact(store, optOuts, { agencyId: "", ...who }, now, "observe").hear(asked);
-	if (asked.some((message) => optOuts.asks(message) === "out")) await endOptedOut(context, who, asked);
+	const asks = new Set(asked.map((message) => optOuts.asks(message)));
+	if (asks.has("out")) await endOptedOut(context, who, asked);
+	if (asks.has("wrongNumber")) await markWrongNumber(context, who);
 	await wake(context, who);
 }
 
@@ -86,6 +89,16 @@ async function endOptedOut(
 			},
 			by,
 		);
+}
+
+/** Lets what waits say that the number is wrong. What is due in days would say so only then. */
+async function markWrongNumber({ options: { store }, change }: OutboxContext, recipient: Whose): Promise<void> {
+	for (const { id } of await store.unfinished(recipient))
+		await change(id, async (row) => {
+			const isMeant = row.state === "waiting" && policies[row.purpose].onWrongNumber === "wait";
+			if (!isMeant || row.reason === "wrong_number") return undefined;
+			return isNumberWrong(storedView(await store.facts(row))) ? { reason: "wrong_number" } : undefined;
+		});
 }
 
 /** Takes the reason from what waited because of a wrong number. What is due in days would keep it until then. */

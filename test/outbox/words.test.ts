@@ -74,6 +74,27 @@ describe("a contact who writes that the number is wrong", () => {
 		expect(await outbox.settled({ held: true })).toEqual([]);
 	});
 
+	test("if the feed tells of it, health shows what is due in days at once", async () => {
+		const world = createWorld();
+		const { outbox, agency, anna, client } = world;
+		for (const purpose of ["notice", "reply"] as const)
+			await add(world, purpose, { purpose, notBefore: new Date(world.sandbox.clock.now().getTime() + 30 * 3_600_000) });
+		anna.writes("Wrong number");
+		const { conversation, messagePage } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
+		await outbox.observe({ agencyId: agency.id, conversation, messages: messagePage.messages });
+		await world.pass({ minutes: 1 });
+		expect(await stateOf(world, "notice")).toEqual(["waiting", "wrong_number"]);
+		expect(await stateOf(world, "reply")).toEqual(["waiting", null]);
+		expect((await outbox.health()).pauses).toMatchObject([{ agencyId: agency.id, reason: "wrong_number" }]);
+		expect((await outbox.settled({ held: true })).map(({ id }) => id)).toEqual(["notice"]);
+		expect(await outbox.optIn({ agencyId: agency.id, to: anna.phoneNumber })).toBe(false);
+		await world.pass({ minutes: 10 });
+		expect(await outbox.optIn({ agencyId: agency.id, to: anna.phoneNumber })).toBe(true);
+		await world.pass({ minutes: 1 });
+		expect(await stateOf(world, "notice")).toEqual(["waiting", null]);
+		expect((await outbox.health()).pauses).toEqual([]);
+	});
+
 	test("what is enqueued later waits too, and says so", async () => {
 		const world = await havingRead("Wrong number");
 		await add(world, "first");
