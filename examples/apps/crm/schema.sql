@@ -19,7 +19,7 @@ create table if not exists visit (
 
 -- the texts about a visit, with their status column
 create table if not exists visit_text (
-  id text primary key, -- that of the outbox
+  id text primary key, -- the outbox has the same
   visit_id text not null references visit on delete cascade,
   status text not null
 );
