@@ -160,6 +160,9 @@ function descriptionOf(text: OutboxText, waitsFor: WaitsFor | null, consentFaile
 			: "Sent: somebody has looked at the conversation.";
 	if (reason === "window_closed" && purpose === "marketing")
 		return "Not sent: the contact has not written within a day, or the conversation is hidden. Marketing never asks for consent.";
+	// What they wrote asks for no answer.
+	if (state === "dropped" && progress.optOutSid !== undefined)
+		return "Not delivered: the contact asked for no more texts. Only call them if it matters.";
 	if (progress.mayBeDeclined)
 		return "Not delivered: the contact tapped a button, and somebody wrote to them. They may have declined it: look at the conversation.";
 	if (state === "replaced") {

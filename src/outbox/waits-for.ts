@@ -286,6 +286,8 @@ export const lostSentence =
 /** What a text that the service holds waits for. */
 export function heldSentence(text: OutboxText): string {
 	const { reason, progress, nextAt } = text;
+	if (progress.cancelRequested && progress.optOutSid !== undefined)
+		return "The contact asked for no more texts while the service held it. It is not sent again, but the service still delivers it if they consent.";
 	if (progress.cancelRequested) {
 		const late = "It was cancelled too late: the service holds it, and still delivers it if the contact consents.";
 		return progress.hookReason === undefined ? late : `${late} A check of the application said${saidByHook(text)}`;

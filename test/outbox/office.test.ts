@@ -319,6 +319,26 @@ describe("settled with held", () => {
 		expect(await world.outbox.settled({ held: true })).toMatchObject([{ id: "first", cancelRequested: true }]);
 	});
 
+	test.each<[string, (world: World) => unknown]>([
+		["wrote STOP", ({ anna }) => anna.writes("STOP")],
+		["wrote STOP in Polish", ({ anna }) => anna.writes("Proszę o wypisanie z listy")],
+		["opted out by telephone", ({ outbox, anna }) => outbox.optOut({ to: anna.phoneNumber })],
+	])("nobody is told to write to a contact who %s while a text was held", async (_how, act) => {
+		const world = createWorld({ ...defaults, onReply: "wait" });
+		world.sandbox.clock.advance({ hours: 25 });
+		await add(world, "first");
+		await world.pass({ minutes: 1 });
+		await act(world);
+		await world.pass({ minutes: 20 });
+		expect((await world.outbox.status("first"))?.description).toMatch(/^The contact asked for no more texts while/);
+		await world.pass({ hours: 60 });
+		const { state, description } = (await world.outbox.status("first")) ?? {};
+		expect([state, description]).toEqual([
+			"dropped",
+			"Not delivered: the contact asked for no more texts. Only call them if it matters.",
+		]);
+	});
+
 	test("held has to be true or false", async () => {
 		const world = createWorld(defaults);
 		await expect(world.outbox.settled({ held: "yes" as never })).rejects.toMatchObject({ field: "held" });

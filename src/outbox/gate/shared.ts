@@ -33,7 +33,7 @@ export const optedOut: ToldRule = {
 		if (optOut.isUnclear) return notNow(s, tryAgain(s));
 		// Without a reading, a reply may be one to what they wrote after it.
 		const isCertain = wasRead(s) || purpose(s).afterOptOut === "never" || optOut.isLater;
-		return isCertain ? never(s, endOptedOut(s, optOut)) : undefined;
+		return isCertain ? never(s, endOptedOut(s, optOut), { optOutSid: optOut.messageSid }) : undefined;
 	},
 };
 

@@ -27,7 +27,7 @@ export function endOptedOut(s: Situation, { messageSid }: OptOut): Verdict {
 
 /** A hook does not want it to be sent. */
 export function endByHook(s: Situation, reason: "before_send" | "requested", hookReason: string): Verdict {
-	return never(s, become({ ...unsent(s.text, "cancelled", reason), progress: { hookReason } }), hookReason);
+	return never(s, become({ ...unsent(s.text, "cancelled", reason), progress: { hookReason } }), { hookReason });
 }
 
 /** It waits, and its row says so. */
@@ -61,10 +61,14 @@ export function notNow(s: Situation, verdict: Verdict): Verdict {
 }
 
 /** It may not go at all. The service keeps one that it holds, and still delivers it if the contact consents. */
-export function never(s: Situation, ended: Verdict, hookReason?: string): Verdict {
+export function never(
+	s: Situation,
+	ended: Verdict,
+	why: { hookReason?: string; optOutSid?: string | null } = {},
+): Verdict {
 	if (s.text.state !== "held") return notNow(s, ended);
 	const change = wasRead(s) ? asRead(s) : {};
-	return as(s, { ...change, progress: { ...change.progress, cancelRequested: true, hookReason } });
+	return as(s, { ...change, progress: { ...change.progress, cancelRequested: true, hookReason: undefined, ...why } });
 }
 
 /** Waits for another reading. */
