@@ -147,11 +147,7 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`| lost: the send ended as \`unknown\` | ${settleMs / s} seconds,`,
 		`A clock that is behind by more than ${inWords(from("outbox/match.ts", "slackMs") / s)} seconds`,
 	],
-	[
-		"outbox-limits",
-		`again if the reading is more than ${from("shared/freshness.ts", "freshMs") / s} seconds old`,
-		`Sends on a read that took up to ${from("outbox/work/read.ts", "readingMs") / s} seconds.`,
-	],
+	["durable-sends", `or after \`settleMs\` (${settleMs / s} seconds) if it died during a request`],
 	["outbox-options", `takes more than ${from("outbox/work/hooks.ts", "hookMs") / s} seconds, nothing is sent`],
 	["durable-sends", `doesn't request it after ${from("outbox/options.ts", "maxAgeMs") / hour} hours`],
 	["mirroring", `from \`minMs\` (${minMs / s} s) to \`maxMs\` (${maxMs / minute} min)`],

@@ -24,16 +24,7 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		"reference/changelog",
 	],
 	// Pages whose content moves to those above.
-	Old: [
-		"visits-and-campaigns",
-		"outbox-workers",
-		"outbox-limits",
-		"outbox-options",
-		"erasing",
-		"troubleshooting",
-		"outbox-health",
-		...pagesIn("recipes"),
-	],
+	Old: ["outbox-options", "erasing", "troubleshooting", "outbox-health", ...pagesIn("recipes")],
 };
 
 /** Pages that the navigation bar leads to, and not the sidebar. */
@@ -48,7 +39,6 @@ export const references: ReadonlySet<string> = new Set([
 	"phone-numbers",
 	"mirroring-limits",
 	// Of the old ones
-	"outbox-limits",
 	"outbox-options",
 ]);
 

@@ -12,11 +12,9 @@ export const programs = /^(```\w+\n)((?:\/\/|#|--) )(\S+\.\w+)\n(.*?)^```$/gms;
  * examples has the text of that file, which tests of its own run.
  */
 export function recipes(): Record<string, string> {
-	const pages = ["docs", "docs/recipes"].flatMap((folder) =>
-		readdirSync(`${root}${folder}`)
-			.filter((file) => file.endsWith(".md"))
-			.map((file) => `${folder}/${file}`),
-	);
+	const pages = readdirSync(`${root}docs`)
+		.filter((file) => file.endsWith(".md"))
+		.map((file) => `docs/${file}`);
 	return Object.fromEntries(pages.map((page) => [page, withCode(page)]));
 }
 

@@ -321,7 +321,7 @@ describe("settled with held", () => {
 
 	test.each<[string, (world: World) => unknown]>([
 		["wrote STOP", ({ anna }) => anna.writes("STOP")],
-		["wrote STOP in Polish", ({ anna }) => anna.writes("Proszę o wypisanie z listy")],
+		["wrote STOP in Polish", ({ anna }) => anna.writes("Wypisz mnie")],
 		["opted out by telephone", ({ outbox, anna }) => outbox.optOut({ to: anna.phoneNumber })],
 	])("nobody is told to write to a contact who %s while a text was held", async (_how, act) => {
 		const world = createWorld({ ...defaults, onReply: "wait" });
