@@ -5,8 +5,11 @@ export const keywords: Readonly<Record<string, string>> = {
 	"errors-and-retries": "idempotency, idempotent, retry, retries, timeout, time-out",
 	sending: "24 hours, 24 hours window, session window, held, queued, delivery status",
 	reading: "attachment, attachments, image, images, picture, file, media, photo, pagination, page, cursor",
-	testing: "mock, mocking, sandbox, stub, fake, test environment, staging",
-	mirroring: "webhook, webhooks, websocket, push, callback, polling, events",
+	testing: "mock, mocking, sandbox, stub, fake, test environment, staging, Jest, Vitest, msw, fake timers",
+	"sandbox-server": "sandbox, Python, PHP, Go, Ruby, Java, curl, docker, docker compose, container",
+	"sandbox-page": "bug file, time travel, breakpoint, replay",
+	"many-agencies": "agencies, tenants, multi-tenant, lease, leases, partition, lag",
+	mirroring: "sync, checkpoint, webhook, webhooks, websocket, push, callback, polling, events",
 	"not-supported": "pricing, price, cost, billing, voice, groups",
 	troubleshooting:
 		"stuck, twice, duplicate text, never arrived, not delivered, missing, 401, unauthorized, 403, forbidden, 429, rate limit, throttled",

@@ -91,7 +91,7 @@ const options = {
 	listen: {
 		type: "string",
 		value: "<address>",
-		help: "Address to listen on, for containers. Everybody who reaches it can use the sandbox.",
+		help: "Address to listen on, for containers. Anyone who reaches it can use the sandbox.",
 	},
 	"allow-host": {
 		type: "string",
