@@ -226,7 +226,8 @@ export interface Outbox {
 	 * message with STOP has the time of the service, and this call that of your machine. If the two are less than five minutes apart,
 	 * the opt-out counts, and this returns false: call it again later.
 	 *
-	 * It also says that the number is right, after the contact wrote that it is wrong: what waited as `wrong_number` goes out.
+	 * It also says that the number is right, after the contact wrote that it is wrong: what waited as `wrong_number` goes out. A No to
+	 * an earlier text, or a refusal, stops nothing any more.
 	 * @example if (!(await outbox.optIn({ to: "+447700900101" }))) console.log("call again in five minutes");
 	 */
 	optIn: (options: StopOptions) => Promise<boolean>;

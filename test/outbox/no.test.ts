@@ -560,6 +560,54 @@ describe("the newest tap on a template counts", () => {
 	);
 });
 
+describe("a person who says by optIn that the contact wants texts", () => {
+	const wants = ({ outbox, agency, anna }: World) => outbox.optIn({ agencyId: agency.id, to: anna.phoneNumber });
+
+	/** A text is declined. */
+	async function declinedText(world: World, whose: string): Promise<void> {
+		if (whose === "ours") await add(world, "first");
+		else world.agency.staff.sends({ contact: world.anna, text: "A colleague's" });
+		await world.pass(minutes(5));
+		world.anna.declines();
+		await world.pass(minutes(10));
+	}
+
+	test.each(["ours", "a colleague's"])("takes back a No to a text of %s, and nothing that has ended", async (whose) => {
+		const world = createShown();
+		await learnYes(world);
+		await declinedText(world, whose);
+		await add(world, "early", { purpose: "marketing" });
+		await world.pass(minutes(10));
+		expect(await wants(world)).toBe(true);
+		await add(world, "late", { purpose: "marketing" });
+		await world.pass(minutes(10));
+		expect(await statesOf(world, "early", "late")).toEqual([declined, sent]);
+	});
+
+	test("ends what may be a No, which is none either once the agency has shown its Yes", async () => {
+		const world = createShown();
+		await add(world, "notice", { notBefore: later(world) });
+		await add(world, "offer", { purpose: "marketing", notBefore: later(world, 0.1) });
+		await declinedText(world, "a colleague's");
+		expect(await stateOf(world, "offer")).toEqual(perhaps);
+		await wants(world);
+		await learnYes(world);
+		await world.pass({ hours: 3 });
+		expect(await statesOf(world, "offer", "notice")).toEqual([sent, sent]);
+	});
+
+	test("has not said so of a No that came later", async () => {
+		const world = createShown();
+		await learnYes(world);
+		await wants(world);
+		await world.pass(minutes(10));
+		await declinedText(world, "ours");
+		await add(world, "offer", { purpose: "marketing" });
+		await world.pass(minutes(10));
+		expect(await stateOf(world, "offer")).toEqual(declined);
+	});
+});
+
 describe("a reply", () => {
 	test("is ended by a No to itself", async () => {
 		const world = createShown();

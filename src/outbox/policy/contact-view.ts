@@ -109,12 +109,18 @@ function untaken(no: FactTime | undefined, { takenBack }: Heard): FactTime | und
 	return no.own === undefined ? undefined : { own: no.own };
 }
 
+/** The No that counts: unless a person has said since that the contact wants texts. */
+function declinedIn({ facts: { declined, optedIn = {} }, ...contact }: ContactView): FactTime | undefined {
+	const isOver = declined !== undefined && isSurelyAfter({ own: optedIn.own }, declined, contact.offset);
+	return isOver ? undefined : untaken(declined, contact);
+}
+
 /** Why an earlier text that was declined, or got no answer, ends a waiting one. Null if none does. */
 export function endedBy(text: OutboxText, contact: ContactView): EndedBy | null {
 	const { offset, wroteAt, answeredAt } = contact;
 	const { declineNoticed, ignored = {} } = contact.facts;
 	const { isEndedByDecline, afterDecline, isEndedByIgnored } = policies[text.purpose];
-	const declined = (isEndedByDecline && untaken(contact.facts.declined, contact)) || {};
+	const declined = (isEndedByDecline && declinedIn(contact)) || {};
 	// By the time of the tap, and not by when it was noticed.
 	const latest = latestByOwn(declined, offset);
 	const noticedAt = declineNoticed?.own ?? latest;
