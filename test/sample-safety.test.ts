@@ -46,6 +46,7 @@ const onlyParsed: Record<string, readonly string[]> = {
 	// The beginning of a number.
 	"docs/playground/play.ts": ["+447700900"],
 	"test/outbox/store-checks/claims.ts": ["+447700900"],
+	"scripts/bench/page/served.ts": ["+44770090"],
 	"src/sandbox/controls/scenarios.ts": ["+447700900"],
 	"src/sandbox/page/stories.ts": ["+447700900"],
 	// The beginnings of all ranges that Ofcom keeps for drama.

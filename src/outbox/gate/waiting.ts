@@ -133,7 +133,7 @@ export const ends: readonly ToldRule[] = [
 	},
 	{
 		name: "expires_tonight",
-		when: "Its last moment is within the quiet hours: it ends now, while somebody can call",
+		when: "Its last moment is within the quiet hours: it ends now, while your office can still call",
 		says: expiresTonight,
 		concerns: (s) => purpose(s).keepsQuiet === "always" && !wasTried(s) && !ringsNoPhone(s),
 		needs: "hours",
@@ -229,7 +229,7 @@ const asks: readonly ToldRule[] = [
 	reading,
 	{
 		name: "colleague_declined",
-		when: "The contact has tapped a button that may be a No to somebody's text, and the service may still act on it: it is read again then",
+		when: "The contact has tapped a button that may be a No to a colleague's text, and the service may still act on it: it is read again then",
 		says: () => "Waits to be certain: the contact has tapped a button, which may be a No to a text of somebody else.",
 		concerns: (s) => !s.passing && purpose(s).isEndedByDecline && s.contact.unsettledUntil !== undefined,
 		judge: ({ now, contact: { unsettledUntil: until = now } }) => (until > now ? wait(until) : undefined),
