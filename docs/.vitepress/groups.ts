@@ -1,8 +1,3 @@
-import { existsSync, readdirSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-
-const docs = fileURLToPath(new URL("..", import.meta.url));
-
 /** The pages in the order of the sidebar. Each page of this folder is in one group. A page may be named before it exists. */
 export const groups: Readonly<Record<string, readonly string[]>> = {
 	Start: ["first-send", "which-part", "crm"],
@@ -24,7 +19,7 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		"reference/changelog",
 	],
 	// Pages whose content moves to those above.
-	Old: ["outbox-options", "erasing", "troubleshooting", "outbox-health", ...pagesIn("recipes")],
+	Old: ["outbox-options", "erasing", "troubleshooting", "outbox-health"],
 };
 
 /** Pages that the navigation bar leads to, and not the sidebar. */
@@ -41,11 +36,3 @@ export const references: ReadonlySet<string> = new Set([
 	// Of the old ones
 	"outbox-options",
 ]);
-
-function pagesIn(folder: string): string[] {
-	if (!existsSync(`${docs}${folder}`)) return [];
-	const files = readdirSync(`${docs}${folder}`).filter((file) => file.endsWith(".md"));
-	// The overview first.
-	const sorted = files.sort((one, other) => Number(other === "index.md") - Number(one === "index.md"));
-	return sorted.map((file) => `${folder}/${file.slice(0, -3)}`);
-}

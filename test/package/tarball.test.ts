@@ -50,7 +50,6 @@ test("S39 the tarball holds what its users need and nothing else", () => {
 			...readdirSync(join(root, "docs")).flatMap((file) =>
 				/\.(md|svg)$/.test(file) && !notPacked.includes(file) ? `docs/${file}` : [],
 			),
-			...readdirSync(join(root, "docs/recipes")).map((file) => `docs/recipes/${file}`),
 			...readdirSync(join(root, "docs/diagrams")).map((file) => `docs/diagrams/${file}`),
 			...readdirSync(join(root, "examples")).flatMap((file) => (file.endsWith(".ts") ? `examples/${file}` : [])),
 			"openapi.json",
