@@ -123,7 +123,7 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	[
 		"cancelAll covers what is not committed yet",
 		"src/outbox/cancel.ts",
-		'await store.stop(recipient, marks?.erase ? "erase" : "cancelAll");',
+		'await store.stop(whose, marks.erase ? "erase" : "cancelAll");',
 		"",
 	],
 	[
