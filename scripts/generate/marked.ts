@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 
 const root = new URL("../../", import.meta.url);
 
-export const row = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+const row = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
 
 /** A table in Markdown. */
 export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
