@@ -53,6 +53,7 @@ export async function optOut(context: OutboxContext, given: StopOptions): Promis
 export async function optIn(context: OutboxContext, given: StopOptions): Promise<boolean> {
 	const { store, clock, now } = context.options;
 	const { recipient, by } = stoppedFrom(context.options, given, "optIn");
+	await store.checkKeys("optIn");
 	await clock.measure();
 	await store.note(recipient, { optedIn: { own: now() } }, "optIn", by);
 	await clearWrongNumber(context, recipient, by);

@@ -257,7 +257,9 @@ export function createOperator(
 		},
 		async optedOut(given) {
 			const { to, agencyId } = check(optionsOf.optedOut, "options", given, "optedOut");
-			return optedOutOf(store, numberOf(to, "optedOut"), agencyOf(agencyId));
+			const [number, agency] = [numberOf(to, "optedOut"), agencyOf(agencyId)];
+			await store.checkKeys("optedOut");
+			return optedOutOf(store, number, agency);
 		},
 		exportContacts(given = {}) {
 			const { agencyId } = check(optionsOf.exportContacts, "options", given, "exportContacts");

@@ -125,6 +125,8 @@ export interface OutboxStore extends DatabaseStore {
 	keys: () => Promise<ReadonlyMap<string, string>>;
 	/** Adds keys of other outboxes. Those that are there stay as they are. */
 	addKeys: (keys: ReadonlyMap<string, string>) => Promise<void>;
+	/** Rejects if something is known of a contact under a key that is missing: a No would count as none. */
+	checkKeys: (operation?: string) => Promise<void>;
 	/** Finds the next numbers that texts have, some hundreds, behind one. An empty list is the end. */
 	numbers: (after: string) => Promise<string[]>;
 	/**

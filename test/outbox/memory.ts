@@ -446,6 +446,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		async addKeys(added) {
 			for (const [keyId, key] of added) if (!keys.has(keyId)) keys.set(keyId, key);
 		},
+		checkKeys: async () => {},
 		numbers: async (after) => {
 			const all = new Set(copies(({ to }) => to > after).map(({ to }) => to));
 			return [...all].sort().slice(0, 500);

@@ -76,9 +76,9 @@ export const otherKeysIn = (names: Pick<Names, "contacts">, some: string): strin
 	`(select count(*) from (${keyIdsIn(names)}) as q3 where id not in (${some}))`;
 
 /** Refuses facts that cannot be read: a No among them would count as none. */
-export function refuseUnread({ meta, contacts }: Pick<Names, "meta" | "contacts">): never {
+export function refuseUnread({ meta, contacts }: Pick<Names, "meta" | "contacts">, operation = "work"): never {
 	const rule = `has rows in ${contacts} whose key is not in ${meta}, so that nobody can tell who has opted out. Copy ${meta} together with ${contacts}, or add the key to its column hash_keys: it is in ${meta} where the rows come from`;
-	throw new PartnerConfigurationError({ field: "store", rule, operation: "work" });
+	throw new PartnerConfigurationError({ field: "store", rule, operation });
 }
 
 /** Reads the row, once. */
@@ -134,10 +134,10 @@ export function createMeta(
 			await refresh();
 		},
 		/** Reads the keys again, and refuses facts that cannot be read. */
-		async checkKeys(): Promise<void> {
+		async checkKeys(operation?: string): Promise<void> {
 			const { keys } = await refresh();
 			const rows = await query(keyIdsIn(names), []);
-			if (!rows.every(({ id }) => keys.has(String(id)))) refuseUnread(names);
+			if (!rows.every(({ id }) => keys.has(String(id)))) refuseUnread(names, operation);
 		},
 	};
 }

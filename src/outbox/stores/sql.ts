@@ -292,6 +292,10 @@ export function createSqlStore(database: Database): OutboxStore {
 			return facts.contactsOf(numbers);
 		},
 		numbers: seeing(facts.numbers),
+		async checkKeys(operation) {
+			await seesAll();
+			await meta.checkKeys(operation);
+		},
 		...operations,
 		...signing,
 		restored: changing("restored", signing.restored),

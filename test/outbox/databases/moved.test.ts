@@ -90,11 +90,16 @@ describe.each(usePlaces(import.meta.url))("on %s", (_, open) => {
 		};
 		await expect(to.runOnce()).rejects.toMatchObject(refusal);
 		await expect(to.work()).rejects.toMatchObject(refusal);
+		// What is not known is no Yes for people either.
+		const who = { to: text.to, agencyId: text.agencyId };
+		await expect(to.optedOut(who)).rejects.toMatchObject({ ...refusal, operation: "optedOut" });
+		await expect(to.optIn(who)).rejects.toMatchObject({ ...refusal, operation: "optIn" });
 		expect(sends()).toEqual([]);
 		const keysOf = async (table: string): Promise<object> =>
 			JSON.parse(String((await place.rows(`select hash_keys from ${table}`))[0]?.hash_keys));
 		const keys = JSON.stringify({ ...(await keysOf("new_meta")), ...(await keysOf("old_meta")) });
 		await place.run(`update new_meta set hash_keys = '${keys}'`);
+		expect(await to.optedOut(who)).toMatchObject({ isOptedOut: true });
 		await to.runOnce();
 		expect(await to.status("visit-1")).toMatchObject({ state: "cancelled", reason: "opted_out" });
 		expect(arrived()).toBe(0);

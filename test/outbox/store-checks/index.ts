@@ -97,6 +97,7 @@ const methods = Object.keys({
 	learn: true,
 	keys: true,
 	addKeys: true,
+	checkKeys: true,
 	numbers: true,
 	declared: true,
 } satisfies Record<Exclude<keyof OutboxStore, "~outbox" | "time" | "timeline">, true>);
