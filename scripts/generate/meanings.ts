@@ -22,10 +22,10 @@ export const reasons: Record<OutboxReason, string> = {
 	declined:
 		"The contact tapped a button while the service held the text, and nobody wrote to them before the next read. A guess.",
 	answered_in_words:
-		"The contact wrote after the request for consent, and tapped nothing, whatever somebody else wrote then. Someone should look at the conversation.",
+		"The contact wrote after the request for consent, and tapped nothing, whatever a colleague wrote then. Someone should look at the conversation.",
 	no_answer: "The contact sent nothing. A guess.",
 	displaced:
-		"A text of somebody else followed, and the contact had written nothing. A guess. If they tapped a button first, they may have declined: `description` says so.",
+		"A text of a colleague followed, and the contact had written nothing. A guess. If they tapped a button first, they may have declined: `description` says so.",
 	requested: "You called `cancel`, `cancelAll` or `erase`, or `onReply` cancelled it.",
 	opted_out:
 		"The contact asked for no more texts: by a message, which `optOutSid` names if it's among the newest 50, or by `outbox.optOut`.",
@@ -89,7 +89,7 @@ export const pauses: Record<PauseReason, readonly { whose?: string; waits: strin
 	database: [
 		{
 			waits: "everything",
-			until: "the database is back, or the Redis of `bullmqEngine` that was away when `work` began",
+			until: "the database is back, or the Redis of `bullmqEngine` that was down when `work` began",
 		},
 	],
 	suspended: [

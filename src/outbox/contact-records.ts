@@ -37,7 +37,7 @@ export interface ContactFact {
 	 * and `declineNoticed` when the outbox saw that), or left one without an answer (`ignored`).
 	 */
 	fact: FactName;
-	/** Whose clock `at` is by: the service's, as of a message, or that of the outbox, as of a telephone call. */
+	/** Whose clock `at` is by: the service's for a message, the outbox's for a telephone call. */
 	clock: "service" | "outbox";
 	/** When it last happened, in ISO 8601. */
 	at: string;
@@ -57,7 +57,7 @@ export interface ExportBegin {
 	exportedAt: string;
 }
 
-/** The key of hashes that follow. It is a secret: with it somebody can find out whose hash it is, by trying all numbers. */
+/** The key of hashes that follow. It is a secret: with it anybody can find out whose hash it is, by trying all numbers. */
 export interface ExportKey {
 	/** The version of the format. */
 	version: 1;

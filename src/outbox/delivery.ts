@@ -43,7 +43,7 @@ export interface CheckDeliveryOptions {
 	now?: (() => Date | number) | undefined;
 	/** Aborts the reads. */
 	signal?: AbortSignal | undefined;
-	/** Time limit of each read, in milliseconds, or a `Date` for all reads together. @default that of the client */
+	/** Time limit of each read, in milliseconds, or a `Date` for all reads together. @default the client's */
 	deadline?: number | Date | undefined;
 }
 

@@ -15,11 +15,11 @@ export interface OptedOutOptions {
 	agencyId: string;
 }
 
-/** When somebody asked for no more texts, or for texts again. */
+/** When a contact asked for no more texts, or for texts again. */
 export interface ToldFact {
 	/** When. */
 	at: Date;
-	/** Whose clock that is by: the service's, as of a message, or that of the outbox, as of a telephone call. */
+	/** Whose clock that is by: the service's for a message, the outbox's for a telephone call. */
 	clock: "service" | "outbox";
 	/** What told of it: a reading of the conversation (`reading`), or a method of the outbox. */
 	source: FactSource;

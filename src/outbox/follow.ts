@@ -149,7 +149,7 @@ export async function follow(
 				await sleep(isLeading ? idleMs : othersMs, [signal]);
 			}
 		} finally {
-			// If the database is away, it ends by itself.
+			// If the database is down, it ends by itself.
 			if (keeper.names.length > 0) await keeper.end("").catch(() => {});
 		}
 	}

@@ -63,7 +63,7 @@ export interface EnqueuedText {
 	 */
 	purpose?: Purpose | undefined;
 	/**
-	 * Among texts of one purpose those of a higher priority are sent first, to one contact and among all. A text that was attempted
+	 * Among texts of one purpose, a higher priority goes first, to one contact and among all. A text that was attempted
 	 * stays the first of its contact.
 	 * @default 0
 	 */
@@ -116,7 +116,7 @@ export type IgnoredField = Exclude<
 /** What `enqueue` returns. */
 export interface EnqueuedStatus extends OutboxStatus {
 	/**
-	 * The fields of this call that differ from those of the stored text, and were ignored, because the id was enqueued before. Empty if
+	 * The fields of this call that differ from the stored text, and were ignored, because the id was enqueued before. Empty if
 	 * the call stored the text. For a text that is to go out at another time use an id of its own, and `supersedes`.
 	 */
 	ignored: IgnoredField[];
@@ -270,7 +270,7 @@ export function refuseOther(given: NewText, row: OutboxText, field = "id", opera
 	if (isOther(given, row)) refuse(field, "was enqueued with another text; use a new id for a new text", operation);
 }
 
-/** The fields of a repeated call that differ from those of the stored text, and change nothing. */
+/** The fields of a repeated call that differ from the stored text, and change nothing. */
 export function ignoredIn(given: NewText, row: OutboxText): IgnoredField[] {
 	const ofEach = (text: NewText): Record<IgnoredField, unknown> => {
 		const { supersedes, supersededAgencyId, onHeld, meta = null } = text.given;

@@ -16,7 +16,7 @@ export interface OutboxHealth {
 	clockAheadMs: number | null;
 	/** The processes that work, or have within a day; those that were seen last first. One that stops in order is gone at once. */
 	workers: WorkerHealth[];
-	/** Unfinished texts by their state, and those that somebody has to look at. Each is counted up to 1,000. */
+	/** Unfinished texts by their state, and those that a person has to look at. Each is counted up to 1,000. */
 	texts: Record<ListedState, number>;
 	/**
 	 * Texts whose time has come and that wait, counted up to 1,000: also those that could not be sent and are tried again, such as

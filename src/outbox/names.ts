@@ -11,7 +11,7 @@
  *   `quiet_hours`, `wrong_number` (the contact wrote that the number is wrong), `refusal` (the contact refused something, and has
  *   not written since: marketing waits), `perhaps_declined` (the contact tapped a button that may be a No, and has not written since:
  *   marketing waits), `flow` (a text would end a flow, such as the booking of a visit)
- * - `dropped`, a best guess: `displaced` (somebody else's text followed), `declined` (the contact tapped a button),
+ * - `dropped`, a best guess: `displaced` (a colleague's text followed), `declined` (the contact tapped a button),
  *   `answered_in_words` (the contact wrote, and tapped nothing: someone should look), `no_answer`
  * - `cancelled`: `requested` (by `cancel`, `cancelAll`, `erase` or `onReply`), `before_send` (by your hook),
  *   `superseded` (another text took its place), `earlier_text_declined`, `earlier_text_unanswered` (by its purpose), `opted_out` (the contact asked for no more texts),
@@ -63,7 +63,7 @@ export type OutboxReason =
  * - A time: `not_before`, `quiet_hours`, `quiet_while_closed` (a reply, while the window is closed), `before_send`, `lost_request` (it is
  *   not known whether the last request was taken), `failing` (a call failed)
  * - Another text to the contact, which `id` names: `behind`, `behind_held` and `own_held` (the service holds that one). `colleague_held`:
- *   the service holds one of somebody else
+ *   the service holds a colleague's text
  * - The AI: `flow` (a flow is in progress, such as the booking of a visit; marketing waits for the end of the AI's conversation too)
  * - The contact: `consent` (the service holds it until they consent), `refusal` (they refused something: marketing waits until they write),
  *   `perhaps_declined` (they tapped a button that may be a No: marketing waits until they write)

@@ -121,12 +121,12 @@ export interface OutboxOptions {
 	 * and after six hours if it lasts. The outbox resumes by itself. Errors that it throws are ignored.
 	 */
 	onPaused?: ((pause: Pause) => unknown) | undefined;
-	/** Country in which `enqueue` reads a number without `+` or `00`, in place of the client's. @default that of the client */
+	/** Country in which `enqueue` reads a number without `+` or `00`, in place of the client's. @default the client's */
 	defaultCountry?: CountryCode | undefined;
 	/**
 	 * The outbox's own time, in milliseconds or as a Date; the service's comes with its answers. Give it in tests: `sandbox.clock.now`.
 	 * By default all machines go by the database's clock, also for quiet hours, so that theirs may be wrong.
-	 * @default the clock of the database; with SQLite that of the machine
+	 * @default the database's clock; with SQLite the machine's
 	 */
 	now?: (() => Date | number) | undefined;
 }

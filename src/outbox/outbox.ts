@@ -107,7 +107,7 @@ export interface Outbox {
 	 * Does what is due now, for a cron job, a serverless function or a test. When the signal aborts, requests in progress
 	 * are finished, no new one begins, and the rest waits for the next call. A second call waits for the first.
 	 *
-	 * @throws as {@link Outbox.work}, and if the database is away
+	 * @throws as {@link Outbox.work}, and if the database is down
 	 * @example
 	 * await outbox.runOnce();
 	 * await outbox.runOnce({ signal: AbortSignal.timeout(20_000) }); // begins no request after 20 seconds
@@ -134,7 +134,7 @@ export interface Outbox {
 	list: (options?: ListOptions) => Promise<ListedText[]>;
 	/**
 	 * Counts texts by day, agency and purpose: how many were sent, delivered, read, declined or not sent. A text counts on the day on
-	 * which it was enqueued, or on that of its `notBefore` if that is later, with what has become of it by now. It reads the index of
+	 * which it was enqueued, or on the day of its `notBefore` if that is later, with what has become of it by now. It reads the index of
 	 * the days alone. What {@link Outbox.purge} deleted is not counted.
 	 *
 	 * @throws PartnerInvalidInput for a bad option, and for more than 366 days
@@ -161,13 +161,13 @@ export interface Outbox {
 	 */
 	suspend: (options: SuspendOptions) => Promise<void>;
 	/**
-	 * Ends a suspension; that of everybody without `agencyId`. Texts are sent again at once, unless something else stops them. Returns false
+	 * Ends a suspension. Without `agencyId` it ends the suspension of everybody. Texts are sent again at once, unless something else stops them. Returns false
 	 * if there was none. A pause, such as one after a refused key, stays.
 	 * @example if (!(await outbox.resume())) console.log("nothing was suspended");
 	 */
 	resume: (options?: ResumeOptions) => Promise<boolean>;
 	/**
-	 * Ends an `unknown` text after somebody has looked at the conversation. `"sent"` makes it `sent`. `"not_sent"` makes it
+	 * Ends an `unknown` text after a person has looked at the conversation. `"sent"` makes it `sent`. `"not_sent"` makes it
 	 * `cancelled`; it is never sent again under its id. Both have the reason `resolved`. Returns false for an unknown id, and for a
 	 * text in any other state.
 	 * @example await outbox.resolve("note-1", "not_sent", { by: "Ann" });
@@ -223,7 +223,7 @@ export interface Outbox {
 	optOut: (options: StopOptions) => Promise<void>;
 	/**
 	 * Stores that a contact wants texts again. Returns whether they get them now: of an opt-out and an opt-in the newer one counts. A
-	 * message with STOP has the time of the service, and this call that of your machine. If the two are less than five minutes apart,
+	 * message with STOP has the service's time, and this call the time of the database (with SQLite, the machine). If the two are less than five minutes apart,
 	 * the opt-out counts, and this returns false: call it again later.
 	 *
 	 * It also says that the number is right, after the contact wrote that it is wrong: what waited as `wrong_number` goes out. A No to
@@ -256,7 +256,7 @@ export interface Outbox {
 	exportContacts: (options?: ExportOptions) => AsyncIterable<ContactRecord>;
 	/**
 	 * Stores what another outbox knows of contacts. Of two times the later one counts, so that an import may be repeated, and takes back
-	 * nothing that is newer. It may run while workers do. Then what waits for somebody who has opted out ends, as by
+	 * nothing that is newer. It may run while workers do. Then what waits for a contact who has opted out ends, as by
 	 * {@link Outbox.optOut}, and texts to those who were erased are erased, if they were enqueued before that.
 	 *
 	 * With `into` the contacts of another agency become those of this one: each of their opt-outs holds, whatever they have said to
@@ -313,7 +313,7 @@ export interface Outbox {
 	) => Promise<void>;
 	/**
 	 * Shares the agencies of `watchAgencies` among any number of processes, by leases in the outbox's tables. Each process gets
-	 * its share. One that joins is given those beyond the share of the others, and those of one that ends or dies are taken over.
+	 * its share. One that joins takes over what is beyond the share of the others. When one ends or dies, the others take over its agencies.
 	 *
 	 * @param options - `name`: the feed, if several of them follow the same agencies
 	 * @throws PartnerInvalidInput if the name is not one line of at most 100 characters

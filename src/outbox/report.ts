@@ -22,7 +22,7 @@ export interface ReportOptions {
 
 /** How many texts of a purpose an agency had on a day, and what has become of them by now. Days without a text are left out. */
 export interface ReportRow {
-	/** The day, such as `2026-03-01`. A text counts on the day on which it was enqueued, or on that of its `notBefore` if that is later. */
+	/** The day, such as `2026-03-01`. A text counts on the day on which it was enqueued, or on the day of its `notBefore` if that is later. */
 	day: string;
 	/** The agency's id. */
 	agencyId: string;

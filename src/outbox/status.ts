@@ -30,7 +30,7 @@ export interface OutboxStatus {
 	/** When the state began. */
 	since: Date;
 	/**
-	 * When it was sent: the time of its message, or that of the answer if the message was not read by then. If the service held it,
+	 * When it was sent: the time of its message, or of the answer if the message was not read by then. If the service held it,
 	 * that is later than the request. Null if it was not sent, as far as is known.
 	 */
 	sentAt: Date | null;

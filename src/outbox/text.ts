@@ -296,11 +296,11 @@ export interface NewText extends Recipient {
 	consentLanguage: string | null;
 	/** It is not sent before this time, in milliseconds; null for at once. */
 	notBefore: number | null;
-	/** No request begins after this time, in milliseconds; null for that of `defaultMaxAgeMs`. */
+	/** No request begins after this time, in milliseconds; null for `defaultMaxAgeMs`. */
 	notAfter: number | null;
 	/** What it is for. Replies are sent first, and marketing last. */
 	purpose: Purpose;
-	/** Among texts of one purpose those of a higher priority are sent first. */
+	/** Among texts of one purpose, a higher priority goes first. */
 	priority: number;
 	/** Who sends it; null if they did not say. */
 	byWhom: string | null;

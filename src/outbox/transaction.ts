@@ -50,7 +50,7 @@ function connectionOf(value: unknown, dialect: Dialect): Connection | undefined 
 		.find((connection) => connection !== undefined);
 }
 
-/** mysql2 and mariadb, also their clusters of pools: their `query` looks like that of `pg`. */
+/** mysql2 and mariadb, also their clusters of pools: their `query` looks like `pg`'s. */
 function isMysql(value: unknown): boolean {
 	return can(value, "query", "escape") || can(value, "query", "getConnection") || can(value, "of", "getConnection");
 }

@@ -26,7 +26,7 @@ export interface WaitsFor {
 	/** Id of the contact's other text that has to end, or let it pass, first; null if there is none, or if it is not of this outbox. */
 	id: string | null;
 	/**
-	 * It is not sent before this time, unless something happens until then: the contact writes, or somebody calls `cancel`, `resume`, `optIn`
+	 * It is not sent before this time, unless something happens until then: the contact writes, or a person calls `cancel`, `resume`, `optIn`
 	 * or `restored`. Null if that can't be known.
 	 */
 	until: Date | null;

@@ -84,7 +84,7 @@ const longestCloseMs = 5_000;
 /**
  * Wakes the workers of a store by jobs of BullMQ 5 or 6 on Redis. A text then goes out moments after another process enqueued
  * it. Without an engine it may take a second. A job is a wake-up, and the rows decide: what Redis loses, doubles or reorders
- * does no harm. While Redis is away, `enqueue` stores its texts.
+ * does no harm. While Redis is down, `enqueue` stores its texts.
  *
  * @throws PartnerInvalidInput naming the option and the rule
  * @example
@@ -157,7 +157,7 @@ export function bullmqEngine(options: BullmqEngineOptions): OutboxEngine {
 				isAway = false;
 			});
 			return async () => {
-				// Without force it would wait for a Redis that is away.
+				// Without force it would wait for a Redis that is down.
 				await within(longestCloseMs, worker.close(isAway)).catch(() => {});
 			};
 		},

@@ -8,7 +8,7 @@ export interface QuietHours {
 	from: string;
 	/** When they end, such as `08:00`. Before `from` it is on the next day. */
 	to: string;
-	/** Time zone of the contacts, such as `Europe/Brussels`, or a function that returns that of an agency. */
+	/** Time zone of the contacts, such as `Europe/Brussels`, or a function that returns the time zone of an agency. */
 	timeZone: string | ((agencyId: string) => string | Promise<string>);
 }
 

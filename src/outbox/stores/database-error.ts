@@ -79,7 +79,7 @@ function fullPool(error: unknown): Layer | undefined {
 	);
 }
 
-/** A mistake in a program. `fetch` throws a `TypeError` too, when a database over HTTP is away. */
+/** A mistake in a program. `fetch` throws a `TypeError` too, when a database over HTTP is down. */
 function isMistake(error: unknown): boolean {
 	const isKind = [TypeError, RangeError, ReferenceError, SyntaxError].some((kind) => error instanceof kind);
 	return isKind && codeOf(error) === "" && !/^fetch failed|network/i.test(messageOf(error));

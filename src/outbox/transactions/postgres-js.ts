@@ -1,7 +1,7 @@
 import { can } from "../input.ts";
 import { type Connection, rowsOf } from "../stores/connection.ts";
 
-/** The `sql` of postgres.js, or that of a transaction. */
+/** The `sql` of postgres.js, or of a transaction. */
 export interface PostgresJsSql {
 	/** Runs one statement. */
 	unsafe: (sql: string, values?: never[]) => PromiseLike<unknown>;

@@ -13,7 +13,7 @@ const repeatMs = 15 * 60_000;
 /** After this time it is not one: an error that is not on the list may be permanent. A supervisor sees that `work` rejects. */
 const mostOutageMs = 3_600_000;
 
-/** Works until the signal aborts. If the database is away it pauses, and resumes once it is back. */
+/** Works until the signal aborts. If the database is down it pauses, and resumes once it is back. */
 export async function throughOutages(
 	work: () => Promise<void>,
 	{ pauses, now, signal }: { pauses: Pauses; now: () => number; signal: AbortSignal | undefined },

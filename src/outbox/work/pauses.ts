@@ -25,7 +25,7 @@ export interface Pauses {
 	report: (id: string, pause: Omit<Pause, "id">) => Promise<void>;
 	/** Notes a call that succeeded. A read ends no pause of sends, and a send none of reads. */
 	passed: (recipient: Recipient, operation: "read" | "send" | "settings") => Promise<void>;
-	/** Reports that the database or Redis is away. */
+	/** Reports that the database or Redis is down. */
 	outage: (databaseError: Error, retryAt: number) => void;
 	/** Notes that a text does not wait any more. */
 	cleared: (id: string) => Promise<void>;

@@ -84,7 +84,7 @@ export function createLoop(
 ): Loop {
 	const { now } = clock;
 	const { each, half, alone } = sharesOf(concurrency);
-	/** Those that could not be released, because the database was away. Until they end, no other worker gets their queues. */
+	/** Those that could not be released, because the database was down. Until they end, no other worker gets their queues. */
 	const kept = new Set<Lease>();
 	/**
 	 * Those that do not run at the moment: under one name all calls of `runOnce` give a sign of life. They are made late, because a worker
@@ -363,7 +363,7 @@ export function createLoop(
 			clearInterval(renewing);
 			await alerts.tell().catch(() => {});
 			await releaseKept().catch(() => {});
-			// A database that is away forgets it by itself.
+			// A database that is down forgets it by itself.
 			if (forever) await store.leave(self.id).catch(() => {});
 			others.push(self);
 		}
