@@ -35,6 +35,7 @@ test("one click holds the next send, and another lets it through", async () => {
 	await waiting(page).getByRole("button", { name: "Let it through" }).click();
 	expect((await sending).ok).toBe(true);
 	await waiting(page).waitFor({ state: "detached" });
+	await requests(page).getByText("messages.send").click();
 	await shows(requests(page), "held at a breakpoint");
 	await page.getByRole("button", { name: "1 request held" }).waitFor({ state: "detached" });
 	expect(anna.state().messages.map(({ body }) => body)).toEqual([

@@ -63,6 +63,7 @@ test("a story continues when its step is done on the phone or by a CRM", async (
 	await shows(guide, "step 2 of 3");
 	await messages(page).getByRole("button", { name: "Accept" }).click();
 	await shows(guide, "step 3 of 3");
+	await requests(page).getByText("messages.send").click();
 	await shows(requests(page), "held for Emma");
 });
 

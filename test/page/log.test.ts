@@ -94,12 +94,13 @@ test("filters show sends alone, errors alone, one operation, or what has a text"
 test("the attempts of one operationId are one line, with their waits and all their answers", async () => {
 	const { page } = await busyDay();
 	const send = line(page, "It is.");
+	await shows(send, "3 attempts of one operationId: 503, no answer, 200");
+	await send.locator("summary").click();
 	await shows(send, "3 attempts of one operationId");
 	expect(await send.locator(".attempts > span").textContent()).toMatch(
 		/503, \d+(\.\d\d)? s later no answer, \d+(\.\d\d)? s later 200$/,
 	);
 	await expect.poll(() => send.locator(".bar > .attempt").count()).toBe(3);
-	await send.locator("summary").click();
 	await shows(send, "→ no answer");
 	const text = (await send.locator("pre").textContent()) ?? "";
 	expect(text.match(/^POST /gm)).toHaveLength(3);
@@ -114,6 +115,27 @@ async function sendRaw({ server }: Visit, body: string): Promise<void> {
 		body: JSON.stringify({ to: phone, body, operationId: "visit-1" }),
 	});
 }
+
+test("two sends and a read fit into a third of the screen, with outcome and one reason each, and the rest opens", async () => {
+	const { page } = await busyDay();
+	const friday = line(page, "Would Friday");
+	await shows(friday, "held");
+	const heights = await lines(page).evaluateAll((all) => all.map((each) => each.getBoundingClientRect().height));
+	expect(heights).toHaveLength(5);
+	expect((heights[0] ?? 0) + (heights[1] ?? 0) + (heights[2] ?? 0)).toBeLessThan(300);
+	// One reason is there, in one row. The others come before the request once it is open.
+	expect(await friday.locator(".brief > span").count()).toBe(1);
+	await friday.locator("summary").click();
+	await friday.locator("pre").waitFor();
+	const reasons = await friday.locator(".then > li").allTextContents();
+	expect(reasons.length).toBeGreaterThan(2);
+	expect(await friday.locator(".brief").count()).toBe(0);
+	const [then, text] = await Promise.all([friday.locator(".then").boundingBox(), friday.locator("pre").boundingBox()]);
+	expect((then?.y ?? 0) + (then?.height ?? 0)).toBeLessThanOrEqual(text?.y ?? 0);
+	await friday.locator("summary").click();
+	await shows(friday, "held");
+	expect(await friday.locator(".then").count()).toBe(0);
+});
 
 test("another text with the same operationId is another line, which does not say that it was sent", async () => {
 	const visited = await visit();
@@ -135,7 +157,8 @@ test("what each attempt of a send was refused for is said once, in the log and o
 	sandbox.faults.add({ operation: "messages.send", effect: { status: 503 }, times: 4 });
 	for (let i = 0; i < 4; i++) await sendRaw(visited, "Thursday?");
 	await page.getByRole("button", { name: /Anna/ }).click();
-	await shows(line(page, "Thursday?"), "4 attempts of one operationId");
+	await shows(line(page, "Thursday?"), "4 attempts of one operationId: 503, 503, 503, 503");
+	await line(page, "Thursday?").locator("summary").click();
 	await expect.poll(() => line(page, "Thursday?").getByText("A fault that you added").count()).toBe(1);
 	await shows(messages(page), "before the operation ran. ×4");
 	expect(await messages(page).getByText("The CRM's send was answered").count()).toBe(1);

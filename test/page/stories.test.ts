@@ -29,8 +29,8 @@ test("an open window: a new contact writes, and the CRM's text arrives at once",
 	await shows(page.getByRole("main"), "window open 24 h");
 	await client.agency(sandbox.agency().id).messages.send({ to: phone, body: "It is. Wednesday at 14:00?" });
 	await shows(messages(page), "It is. Wednesday at 14:00?");
-	await shows(requests(page), `sent to ${phone} by API`);
 	await requests(page).getByText("messages.send").click();
+	await shows(requests(page), `sent to ${phone} by API`);
 	await shows(requests(page), "POST /agencies/");
 	await picture(page, "open-window");
 });
@@ -99,8 +99,9 @@ test("a lost answer: the fault builder arms it, and the retry sends nothing twic
 	await page.getByRole("dialog").waitFor({ state: "detached" });
 	await page.getByRole("button", { name: "1 fault armed" }).waitFor();
 	await send("Wednesday at 14:00?");
-	await shows(requests(page), "A fault that you added: the connection cut, after the operation ran.");
 	await shows(requests(page), "2 attempts of one operationId: no answer");
+	await requests(page).getByText("messages.send").click();
+	await shows(requests(page), "A fault that you added: the connection cut, after the operation ran.");
 	await shows(messages(page), "The CRM's send got no answer");
 	await expect.poll(() => messages(page).getByText("Wednesday at 14:00?", { exact: true }).count()).toBe(1);
 	expect(sandbox.agency().contact(phone).inbox()).toHaveLength(1);
@@ -114,6 +115,7 @@ test("the AI is switched off by a send, and on again by a message a day later", 
 	await shows(page.getByRole("main"), "AI on");
 	await send("Anna, this is Tom. Wednesday at 14:00?");
 	await shows(page.getByRole("main"), "AI off: after a manual send");
+	await requests(page).getByText("messages.send").click();
 	await shows(requests(page), "AI off: a message was sent");
 	await shows(messages(page), "flow 1: cancelled");
 	sandbox.clock.advance({ hours: 25 });

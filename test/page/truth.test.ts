@@ -75,6 +75,7 @@ test("a held text that its retry sends, because the contact wrote, is not said t
 	expect((await messages.send(text)).queued).toBe(true);
 	sandbox.agency().contact(phone).writes("Hello?");
 	expect((await messages.send(text)).queued).toBe(false);
+	await requests(page).getByText("messages.send").click();
 	await shows(requests(page), "sent to Anna by API, after it was held");
 	await expect.poll(() => requests(page).getByText("after consent").count()).toBe(0);
 });
@@ -85,6 +86,7 @@ test("a message that failed stands out, with an error code and without one, and 
 	anna.writes("😀".repeat(100));
 	anna.setReachable(false);
 	await client.agency(sandbox.agency().id).messages.send({ to: phone, body: "Are you there?" });
+	await requests(page).getByText("messages.send").click();
 	const failure = requests(page)
 		.getByRole("listitem")
 		.filter({ hasText: /^message 2: failed$/ });

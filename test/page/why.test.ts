@@ -66,6 +66,7 @@ test("a violation leads to its request in one click, from another tab, past filt
 	await page.getByText("● connected").waitFor();
 	expect(await line(page, "Another text").count()).toBe(0);
 	await show();
+	await page.getByRole("main", { name: "Phone of Anna" }).waitFor();
 });
 
 test("a story begins with one look at who is there", async () => {

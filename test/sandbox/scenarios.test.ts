@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createSandbox, type SandboxOptions } from "../../src/sandbox/index.ts";
+import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts";
 import {
 	ANNA,
 	type Box,
@@ -230,3 +230,35 @@ throughEachEntryPoint((open, entryPoint) => {
 		expect((await call(await open(), "GET", "/me")).status).toBe(200);
 	});
 });
+
+const sendTo = (sandbox: Sandbox, body: string) =>
+	sandbox.request({ method: "POST", path: `/agencies/${sandbox.agency().id}/messages`, body: { to: ANNA, body } });
+
+test.for([
+	["a text of the CRM", (box: Sandbox) => sendTo(box, "First")],
+	["a text of staff", (box: Sandbox) => box.agency().staff.sends({ contact: ANNA, text: "First" })],
+	[
+		"a text that replaced another one later",
+		async (box: Sandbox) => {
+			await sendTo(box, "First");
+			box.clock.advance({ minutes: 90 });
+			await sendTo(box, "Second");
+		},
+	],
+	["the text of the same scenario", (box: Sandbox) => box.loadScenario("held")],
+] as const)(
+	"a scenario with a held text that meets %s makes a world that can be restored and opened",
+	async ([, hold]) => {
+		const sandbox = createSandbox();
+		await hold(sandbox);
+		const before = sandbox.agency().contact(ANNA).state().held;
+		expect(before).not.toBeNull();
+		sandbox.loadScenario("held");
+		const { held } = sandbox.agency().contact(ANNA).state();
+		expect(held).toMatchObject({ body: "It is. Shall we plan a visit?", updatedAt: before?.updatedAt });
+		sandbox.restore(sandbox.snapshot());
+		expect(sandbox.agency().contact(ANNA).state().held).toEqual(held);
+		const opened = createSandbox({ from: sandbox.bug({ keepContent: true }) });
+		expect(opened.agency().contact(ANNA).state().held).toEqual(held);
+	},
+);

@@ -3,6 +3,7 @@ import { agencyId, chooseAgency, requests, rowOf, select } from "./model.ts";
 import type { Outcome } from "./outcomes.ts";
 import { connection, tabs, view } from "./store.ts";
 import { openStory } from "./stories.ts";
+import type { RequestEvent } from "./words.ts";
 
 /*
  * The address of what the page shows: #/?contact=%2B447700900101&tab=Events&request=sandbox-00000003. A path before the
@@ -59,9 +60,11 @@ export function hrefOf({ agencyId: owner, contact, line }: Pick<Outcome, "agency
 }
 
 /** The address of a request in the log, beside the phone of its contact where that is known. */
-export function hrefOfRequest(correlationId: string): string {
-	const found = requests.value.find((each) => each.correlationId === correlationId);
-	const { agencyId: of, contact } = found ?? {};
+export function hrefOfRequest(
+	correlationId: string,
+	request: RequestEvent | undefined = requests.value.find((each) => each.correlationId === correlationId),
+): string {
+	const { agencyId: of, contact } = request ?? {};
 	const there = contact ? { contact, ...(of && of !== agencyId.value && { agency: of }) } : {};
 	return hashOf({ request: correlationId, tab: "", line: "", ...there });
 }

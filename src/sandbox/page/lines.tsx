@@ -1,3 +1,4 @@
+import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { SandboxEvent } from "../index.ts";
 import { loadOlderEvents, wholeEvent } from "./model.ts";
@@ -62,11 +63,12 @@ interface LineProps {
 	/** Its place in the whole list, from 1, and how long that is; -1 if nobody knows. */
 	readonly place: number;
 	readonly size: number;
-	/** The first row. */
+	/** What comes before the words, and after them. */
 	readonly children: ComponentChildren;
-	/** What comes between both rows and the text of the event. */
-	readonly actions?: ComponentChildren;
-	/** What always shows below. */
+	readonly after?: ComponentChildren;
+	/** What an open line shows above the text of the event. It is made only then: most lines never are open. */
+	readonly more?: () => ComponentChildren;
+	/** What a closed line shows below. */
 	readonly below?: ComponentChildren;
 	readonly class?: string;
 }
@@ -80,43 +82,52 @@ export function Line({
 	words,
 	tone,
 	children,
-	actions,
+	after,
+	more,
 	below,
 	place,
 	size,
 	...rest
 }: LineProps) {
 	const { at, realAt, correlationId } = event;
+	const isOpen = useSignal(false);
 	return (
 		<>
 			{dayOf(at) !== dayOf(above?.at ?? 0) && <li class="date">{dayOf(at)}</li>}
 			<li {...rest} aria-posinset={place} aria-setsize={size}>
 				<details
 					id={event.type === "request" ? `r${correlationId}` : undefined}
-					onToggle={({ currentTarget }) => toggle(currentTarget, whole)}
+					onToggle={({ currentTarget }) => {
+						isOpen.value = currentTarget.open;
+						noteOpen(currentTarget, whole);
+					}}
 				>
 					<summary>
 						<time dateTime={at}>{secondOf(at)}</time>
 						{children}
+						<span class={`target ${tone || "dim"}`}>{words}</span>
+						{after}
 						<time class="gap" dateTime={realAt} title={realInstantOf(realAt)}>
 							{gapOf(realAt, before?.realAt)}
 						</time>
-						<span class={`target ${tone || "dim"}`}>{words}</span>
 					</summary>
-					{actions}
-					<pre ref={(place) => void fill(place, whole)} />
+					{isOpen.value && (
+						<>
+							{more?.()}
+							<pre ref={(place) => void fill(place, whole)} />
+						</>
+					)}
 				</details>
-				{below}
+				{!isOpen.value && below}
 			</li>
 		</>
 	);
 }
 
-function toggle({ open, id, lastElementChild: place }: HTMLDetailsElement, whole: readonly SandboxEvent[]): void {
+function noteOpen({ open, id }: HTMLDetailsElement, whole: readonly SandboxEvent[]): void {
 	const request = id.slice(1);
 	if (request && open) view.request.value = request;
 	else if (whole.some(({ correlationId }) => correlationId === view.request.value)) view.request.value = "";
-	if (place instanceof HTMLPreElement) fill(place, whole);
 }
 
 /** Writes events out while their line is open: most never are, and an answer may be long. */
@@ -157,10 +168,10 @@ export function keepPlace(list: HTMLElement | null): void {
 }
 
 /** A request and its answer, as they were sent. */
-const exchange = ({ method, path, query, body, status, answer, correlationId, realAt }: RequestEvent): string =>
+const exchange = ({ method, path, query, body, status, answer, correlationId, realAt, ms }: RequestEvent): string =>
 	`${method} ${path}${query && `?${query}`}${body === null ? "" : `\n${pretty(body)}`}
 
-→ ${status ?? "no answer"}${answer === null ? "" : `\n${pretty(answer)}`}
+→ ${status ?? "no answer"} after ${Math.round(ms)} ms${answer === null ? "" : `\n${pretty(answer)}`}
 
 X-Correlation-Id: ${correlationId}
 ${realInstantOf(realAt)} by your clock`;

@@ -23,7 +23,7 @@ export function Log() {
 			<p role="status" class="unseen">
 				{log.said.value}
 			</p>
-			<div class="tabs" role="tablist" aria-label="Log" onKeyDown={move}>
+			<div class="tabs" role="tablist" aria-label="What the log shows" onKeyDown={move}>
 				{tabs.map((name) => (
 					<button
 						type="button"

@@ -104,10 +104,10 @@ function Chat({ state, name }: ChatProps) {
 			onScroll={onScroll}
 		>
 			{hasOlderMessages.value && <More load={loadOlderMessages} />}
-			{items.length === 0 && !state.held && <span class="note">No message yet. Write as {name} below.</span>}
+			{items.length === 0 && !state.held && <p class="note">No message yet. Write as {name} below.</p>}
 			{items.map((item, i, all) => (
 				<Fragment key={item.key}>
-					{dayOf(item.at) !== dayOf(all[i - 1]?.at ?? 0) && <span class="day">{dayOf(item.at)}</span>}
+					{dayOf(item.at) !== dayOf(all[i - 1]?.at ?? 0) && <p class="day">{dayOf(item.at)}</p>}
 					<Line item={item} name={name} isOpenTemplate={item.kind === "message" && item.message === template} />
 				</Fragment>
 			))}
@@ -129,9 +129,9 @@ function Line({ item, name, isOpenTemplate }: LineProps) {
 	if (item.kind === "lost") return <LostBubble event={item.event} />;
 	const { at, times, words } = item;
 	return (
-		<span class={`note ${words.tone}`}>
+		<p class={`note ${words.tone}`}>
 			{words.text} {times > 1 && `×${times} `}· {minuteOf(at)}
-		</span>
+		</p>
 	);
 }
 

@@ -107,9 +107,10 @@ interface RequestProps {
 }
 
 function Request({ entry: { kind, requests, newest }, ...rest }: RequestProps) {
-	const { id, operation, method, ms, correlationId, key } = newest;
+	const { id, operation, method, correlationId, key } = newest;
 	const isSend = kind === "attempts";
 	const undone = undoneBy(newest) || isLater(newest);
+	const story = kind === "polls" ? nothing : storyOf(requests);
 	return (
 		<Line
 			{...rest}
@@ -117,35 +118,35 @@ function Request({ entry: { kind, requests, newest }, ...rest }: RequestProps) {
 			whole={isSend ? requests : [newest]}
 			words={targetOf(newest)}
 			class={`${requests.some(({ fault }) => fault) ? "fault" : ""} ${undone ? "undone" : ""}`}
-			actions={
-				<div class="row">
-					<Again event={newest} />
-					<AsCode event={newest} />
-					<Before request={requests[0] ?? newest} />
-					<Copy what={`link ${id}`} text={() => linkTo(correlationId ?? "")}>
-						copy link
-					</Copy>
-					<Export class="quiet copy" title="A bug file of this sandbox, opened at this request">
-						export
-					</Export>
-				</div>
-			}
-			below={
+			after={
 				<>
-					{isSend && <Attempts requests={requests} />}
-					{kind !== "polls" && <Then requests={requests} />}
+					{key.state !== "valid" && <span class="bad">key {key.state}</span>}
+					<span class={toneOf(newest)}>{answerOf(newest)}</span>
 				</>
 			}
+			more={() => (
+				<>
+					<Then {...story} />
+					{isSend && <Attempts requests={requests} />}
+					<div class="row">
+						<Again event={newest} />
+						<AsCode event={newest} />
+						<Before request={requests[0] ?? newest} />
+						<Copy what={`link ${id}`} text={() => linkTo(correlationId ?? "")}>
+							copy link
+						</Copy>
+						<Export class="quiet copy" title="A bug file of this sandbox, opened at this request">
+							export
+						</Export>
+					</div>
+				</>
+			)}
+			below={<Brief {...story} requests={isSend ? requests : []} />}
 		>
 			<b>
 				{operation ?? method}
 				{kind === "polls" && ` ×${requests.length}`}
 			</b>
-			<span class={toneOf(newest)}>{answerOf(newest)}</span>
-			<span class="dim">
-				{key.state !== "valid" && <span class="bad">key {key.state} </span>}
-				{Math.round(ms)} ms
-			</span>
 		</Line>
 	);
 }
@@ -192,12 +193,30 @@ function Attempts({ requests }: { readonly requests: readonly RequestEvent[] }) 
 	);
 }
 
-/** The outcome of a send, which leads to the phone, and what else followed. */
-function Then({ requests }: { readonly requests: readonly RequestEvent[] }) {
+interface Reason extends Words {
+	readonly rule: string | undefined;
+}
+
+/** What became of a request, and why. */
+interface Story {
+	readonly outcome: Outcome | undefined;
+	readonly reasons: readonly Reason[];
+	/** The one that says most. */
+	readonly first: Reason | undefined;
+}
+
+const nothing: Story = { outcome: undefined, reasons: [], first: undefined };
+
+function storyOf(requests: readonly RequestEvent[]): Story {
 	let outcome: Outcome | undefined;
+	let decided: Reason | undefined;
 	/** The attempts of one send mostly have the same reasons. */
-	const lines = new Map<string, Words & { readonly rule: string | undefined }>();
-	const say = (words: Words, rule?: string) => lines.set(withoutRest(words.text), { ...words, rule });
+	const reasons = new Map<string, Reason>();
+	const say = (words: Words, rule?: string): Reason => {
+		const reason = { ...words, rule };
+		reasons.set(withoutRest(words.text), reason);
+		return reason;
+	};
 	for (const event of requests) {
 		const { status, answer, explanation, decision, correlationId } = event;
 		const undone = undoneBy(event);
@@ -212,9 +231,9 @@ function Then({ requests }: { readonly requests: readonly RequestEvent[] }) {
 			continue;
 		}
 		outcome = outcomes.value.get(correlationId) ?? outcome;
-		if (status !== null && !isGood(event)) say({ text: reasonIn(answer), tone: "" });
 		if (explanation) say({ text: explanation, tone: "bad" });
-		if (decision) say({ text: decision.reason, tone: "" }, decision.rule);
+		if (status !== null && !isGood(event)) say({ text: reasonIn(answer), tone: "" });
+		if (decision) decided = say({ text: decision.reason, tone: "" }, decision.rule);
 		// That a text is held says that consent was asked.
 		for (const each of consequencesOf(event)) {
 			const isSaid = each.type === "violation" && each.message === reasonIn(answer);
@@ -223,18 +242,51 @@ function Then({ requests }: { readonly requests: readonly RequestEvent[] }) {
 			else if (isSaid) say({ text: "violation", tone: "bad" }, rule);
 		}
 	}
-	if (!outcome && lines.size === 0) return null;
+	const all = [...reasons.values()];
+	const bad = all.find(({ tone }) => tone === "bad");
+	const violation = all.find(({ text }) => text.startsWith("violation"));
+	const first = bad && violation && bad !== violation ? { ...violation, text: `violation: ${bad.text}` } : bad;
+	return { outcome, reasons: all, first: first ?? decided ?? all[0] };
+}
+
+/** The outcome of a send, which leads to the phone. */
+function Became({ outcome }: Pick<Story, "outcome">) {
+	if (!outcome) return null;
+	return (
+		<a class={`became ${outcome.tone}`} href={hrefOf(outcome)}>
+			{outcome.steps.join(" → ")}
+		</a>
+	);
+}
+
+/** The outcome and one reason, in one row. Of several attempts, their answers. */
+function Brief({ outcome, first, requests }: Story & { readonly requests: readonly RequestEvent[] }) {
+	if (!outcome && !first) return null;
+	return (
+		<p class="brief">
+			<Became outcome={outcome} />
+			{requests.length > 1 ? (
+				<span>{`${requests.length} attempts of one operationId: ${requests.map(answerOf).join(", ")}`}</span>
+			) : (
+				<span>{first?.text}</span>
+			)}
+			{first?.rule && <Rule id={first.rule} />}
+		</p>
+	);
+}
+
+/** The outcome, and every reason. */
+function Then({ outcome, reasons }: Story) {
+	if (!outcome && reasons.length === 0) return null;
 	return (
 		<ul class="then">
 			{outcome && (
 				<li>
-					<a class={`became ${outcome.tone}`} href={hrefOf(outcome)}>
-						{outcome.steps.join(" → ")}
-					</a>
+					<Became outcome={outcome} />
 				</li>
 			)}
-			{[...lines].map(([key, { text, tone, rule }]) => (
-				<li key={key} class={tone}>
+			{reasons.map(({ text, tone, rule }) => (
+				<li key={text} class={tone}>
 					{text}
 					{rule && <Rule id={rule} />}
 				</li>

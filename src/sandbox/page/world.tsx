@@ -1,12 +1,14 @@
 import type { ComponentChildren, TargetedEvent } from "preact";
+import type { Found } from "../index.ts";
 import { Act, into } from "./act.tsx";
 import { hrefOfRequest } from "./address.ts";
 import { perform, read } from "./control.ts";
 import { close, Dialog } from "./dialog.tsx";
-import { post, select } from "./model.ts";
+import { post, requests, select } from "./model.ts";
 import { Rule } from "./rule.tsx";
 import { type Call, calls, sandbox, typed, view } from "./store.ts";
 import { instantOf } from "./time.ts";
+import type { RequestEvent } from "./words.ts";
 
 /** The effect of each scenario. A scenario that this page does not know is shown by its name alone. */
 const descriptions: Readonly<Record<string, string>> = {
@@ -161,6 +163,24 @@ export function ResetDialog() {
 	);
 }
 
+/** Lets the link do its work, and then opens the contact of a request that was not loaded. */
+function follow(correlationId: string): void {
+	close();
+	if (requests.value.some((each) => each.correlationId === correlationId)) return;
+	findRequest(correlationId)
+		.then((found) => {
+			// Unless somebody has gone on meanwhile.
+			if (found && view.request.value === correlationId) location.hash = hrefOfRequest(correlationId, found);
+		})
+		.catch(() => undefined); // a lost connection shows by itself
+}
+
+async function findRequest(correlationId: string): Promise<RequestEvent | undefined> {
+	const { events } = await read<Found>(`search?search=${correlationId}`);
+	const all = events.filter((event) => event.type === "request");
+	return all.find((event) => event.correlationId === correlationId);
+}
+
 export function ViolationsDialog() {
 	return (
 		<Dialog title="Violations">
@@ -171,7 +191,7 @@ export function ViolationsDialog() {
 						<br />
 						{explanation}
 						<br />
-						<a class="became" href={hrefOfRequest(correlationId)} onClick={close}>
+						<a class="became" href={hrefOfRequest(correlationId)} onClick={() => follow(correlationId)}>
 							{method} {path}
 						</a>
 					</li>

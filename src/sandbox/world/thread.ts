@@ -153,7 +153,8 @@ function holdText(world: World, thread: Thread, text: Outgoing): Held {
 // Row "Queued text held · send message": R119 same id and createdAt, R121 the answer time runs on.
 function replaceHeldText(world: World, thread: Thread, held: Held, text: Outgoing): Held {
 	if (!isRetryOf(held, text)) loseToText(world, thread, held, text, true);
-	Object.assign(held, waiting(text), { updatedAt: world.now });
+	// A scenario acts in the past, and no text was changed before it was held.
+	Object.assign(held, waiting(text), { updatedAt: Math.max(world.now, held.updatedAt) });
 	noteHeld(world, thread, held);
 	if (world.policy.templateOnReplace) askForConsent(world, thread, text); // R120
 	aiStopsForSend(world, thread);
