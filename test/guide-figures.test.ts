@@ -161,7 +161,7 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`or after its \`Retry-After\` of up to ${from("sync/limited.ts", "longestMs") === minute ? "a minute" : "?"}`,
 	],
 	[
-		"troubleshooting",
+		"runbook",
 		`at least every ${from("outbox/work/pauses.ts", "longestGatewayPauseMs") / minute} minutes`,
 		`of up to ${from("client/retry.ts", "longestRetryAfterMs") / s} seconds`,
 	],

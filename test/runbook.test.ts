@@ -8,17 +8,17 @@ import { afterAll, expect, onTestFinished, test, vi } from "vitest";
 import { memoryStore } from "./outbox/memory.ts";
 import { pageSamples } from "./samples.ts";
 
-/* Runs the programs of docs/runbook.md, each with what it is for. */
+/* Runs the programs of docs/runbook.md and docs/observability.md, each with what it is for. */
 
 const folder = mkdtempSync(join(fileURLToPath(new URL(".", import.meta.url)), ".runbook-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The sample of the runbook that exports a function of this name. */
+/** The sample that exports a function of this name. */
 async function program<Run>(name: string): Promise<Run> {
 	vi.stubEnv("MESSAGING_AGENCY_ID", "agy_1"); // what a sample of a guide has at its beginning
 	onTestFinished(() => void vi.unstubAllEnvs());
 	const sample = pageSamples.find(
-		({ name: page, code }) => page.startsWith("docs/runbook.md") && code.includes(` ${name}(`),
+		({ name: page, code }) => /^docs\/(runbook|observability)\.md/.test(page) && code.includes(` ${name}(`),
 	);
 	const file = join(folder, `${name}.ts`);
 	writeFileSync(file, sample?.code ?? "");
@@ -96,4 +96,28 @@ test("suspend stops new texts without losing them, and a pause raises an alert",
 	await outbox.runOnce({ signal: AbortSignal.timeout(1_000) });
 	expect(alerts.slice(1)).toEqual([["paused: key", expect.objectContaining({ retryAt: expect.any(Date) })]]);
 	expect(JSON.stringify(alerts)).not.toContain(bram);
+});
+
+test("the monitor sees a revoked key with the first text that meets it, and sees that the next key works", async () => {
+	const { sandbox, client, agencyId, contact } = createWorld();
+	const { now } = sandbox.clock;
+	contact(anna).writes("Is the flat still free?");
+	const healthEndpoint =
+		await program<(outbox: ReturnType<typeof createOutbox>) => Promise<Response>>("healthEndpoint");
+	let { apiKey } = sandbox.connection;
+	const outbox = createOutbox({ client: client.withOptions({ apiKey: () => apiKey }), store: memoryStore(), now });
+	const status = async () => {
+		await outbox.runOnce({ signal: AbortSignal.timeout(1_000) });
+		return (await healthEndpoint(outbox)).status;
+	};
+	expect(await status()).toBe(200);
+
+	sandbox.keys.revoke(apiKey);
+	await outbox.enqueue({ id: "note-5", agencyId, to: anna, body: "It is." });
+	expect(await status()).toBe(503);
+
+	({ apiKey } = sandbox.keys.create());
+	sandbox.clock.advance({ minutes: 2 });
+	expect(await status()).toBe(200);
+	expect(await outbox.status("note-5")).toMatchObject({ state: "sent" });
 });

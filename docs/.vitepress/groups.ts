@@ -18,8 +18,6 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		"glossary",
 		"reference/changelog",
 	],
-	// Pages whose content moves to those above.
-	Old: ["outbox-options", "erasing", "troubleshooting", "outbox-health"],
 };
 
 /** Pages that the navigation bar leads to, and not the sidebar. */
@@ -33,6 +31,4 @@ export const references: ReadonlySet<string> = new Set([
 	"command-line",
 	"phone-numbers",
 	"mirroring-limits",
-	// Of the old ones
-	"outbox-options",
 ]);

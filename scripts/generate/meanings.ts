@@ -96,7 +96,7 @@ export const pauses: Record<PauseReason, readonly { whose?: string; waits: strin
 		{
 			waits: "the agency's texts, or everything",
 			until:
-				"a person calls [`resume`](outbox-health.md#suspend-the-sends). `onPaused` repeats it every 15 minutes, with `suspension`",
+				"a person calls [`resume`](runbook.md#stop-all-sends). `onPaused` repeats it every 15 minutes, with `suspension`",
 		},
 	],
 };

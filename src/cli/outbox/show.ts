@@ -117,7 +117,7 @@ export function checksOf(health: OutboxHealth): Check[] {
 			({ agencyId, reason, since, until }): Check => ({
 				id: "pause",
 				state: "warn",
-				what: `${agencyId === null ? "All texts are" : `Agency ${agencyId} is`} paused${since ? ` since ${shown(since.getTime())}` : ""}: ${causeIn(reason)}.`,
+				what: `${agencyId === null ? "All texts are" : `Agency ${agencyId} is`} paused${since ? ` since ${shown(since.getTime())}` : ""}: ${agencyId === null && reason === "forbidden" ? keyForbidden : causeIn(reason)}.`,
 				remedy: remedyOf(reason, agencyId, until),
 			}),
 		),
@@ -147,6 +147,9 @@ export function checksOf(health: OutboxHealth): Check[] {
 		),
 	];
 }
+
+/** Why all agencies are refused, which is never the fault of one agency. */
+const keyForbidden = "the key lacks a scope, belongs to another integration, or its integration is gone";
 
 /** The last loss of the database. After a day it is history. */
 function restoreCheck({ from, to, by, isDone }: RestoreHealth, now: number): Check {
