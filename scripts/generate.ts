@@ -2,7 +2,7 @@
  * Writes every generated file of the repository.
  *
  *   npm run generate                     write what is stale
- *   npm run generate -- page             only one part: contract, page, routes, licences, fidelity, performance, rules, reasons, commands, recipes or api
+ *   npm run generate -- page             only one part: contract, page, routes, licences, fidelity, performance, rules, reasons, options, commands, recipes or api
  *   npm run generate -- --check          write nothing, fail if a file is stale
  *   npm run generate -- --from BASE_URL  first take openapi.json from a service, and report what changed
  */
@@ -26,6 +26,7 @@ const parts: Readonly<Record<string, () => Promise<Files>>> = {
 	performance: async () => (await import("./generate/performance.ts")).performance(),
 	rules: async () => (await import("./generate/rules.ts")).rules(),
 	reasons: async () => (await import("./generate/reasons.ts")).reasonTables(),
+	options: async () => (await import("./generate/options.ts")).optionTables(),
 	commands: async () => (await import("./generate/commands.ts")).commandTables(),
 	recipes: async () => (await import("./generate/recipes.ts")).recipes(),
 	api: async () => (await import("./generate/api-reports.ts")).apiReports(),

@@ -6,7 +6,9 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
 import { expect, onTestFinished, test } from "vitest";
+import { commandTables } from "../scripts/generate/commands.ts";
 import { contractFiles } from "../scripts/generate/contract-files.ts";
+import { optionTables } from "../scripts/generate/options.ts";
 import { refresh } from "../scripts/generate/refresh.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -33,6 +35,12 @@ function temporaryFolder(): string {
 test("generated/ is what openapi.json makes", async () => {
 	const files = Object.entries(await contractFiles(JSON.parse(read("openapi.json"))));
 	expect(files).not.toEqual([]);
+	for (const [path, text] of files) expect(read(path), path).toBe(text);
+});
+
+test("the pages of options and commands say what hovers and helps say", async () => {
+	const files = Object.entries({ ...(await optionTables()), ...(await commandTables()) });
+	expect(files.length).toBeGreaterThan(1);
 	for (const [path, text] of files) expect(read(path), path).toBe(text);
 });
 

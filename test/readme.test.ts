@@ -2,10 +2,8 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { OutboxOptions } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { handlers } from "messaging-conversations/sandbox/msw";
-import type { ReconcileOptions, WatchOptions } from "messaging-conversations/sync";
 import { setupServer } from "msw/node";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { programs } from "../scripts/generate/recipes.ts";
@@ -96,53 +94,6 @@ test("the part about Next.js shows files of the site that the long tests build",
 		expect(readFileSync(join(root, "scripts/next/site", file), "utf8")).toBe(code);
 	expect(shown).toHaveLength(4);
 });
-
-test("the reference of the options names each option of createOutbox", () => {
-	const options = {
-		client: true,
-		store: true,
-		engine: true,
-		beforeSend: true,
-		onReply: true,
-		quietHours: true,
-		optOut: true,
-		defaultMaxAgeMs: true,
-		onHeld: true,
-		settleMs: true,
-		followMs: true,
-		concurrency: true,
-		onSettled: true,
-		onPaused: true,
-		defaultCountry: true,
-		now: true,
-	} satisfies Record<keyof OutboxOptions, true>;
-	expect(optionsIn("createOutbox")).toEqual(Object.keys(options));
-});
-
-test("the reference of the options names each option of the change feed", () => {
-	const options = {
-		since: true,
-		stored: true,
-		skip: true,
-		raw: true,
-		concurrency: true,
-		statuses: true,
-		lookbackMs: true,
-		signal: true,
-		minMs: true,
-		maxMs: true,
-		onError: true,
-	} satisfies Record<keyof (WatchOptions & ReconcileOptions), true>;
-	expect(optionsIn("changes, watch and reconcile")).toEqual(Object.keys(options));
-});
-
-/** The options that a chapter of docs/outbox-options.md lists. */
-function optionsIn(chapter: string): string[] {
-	const page = readFileSync(join(root, "docs/outbox-options.md"), "utf8");
-	const [, text = ""] = page.split(`\n## ${chapter}\n`);
-	const rows = (text.split(/\n##/)[0] ?? "").matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm);
-	return [...rows].flatMap(([, names = ""]) => names.replaceAll("`", "").split(", "));
-}
 
 // A sample that is itself a test runs as one.
 const isTest = ({ code }: Runnable): boolean => code.includes('from "vitest"');

@@ -64,7 +64,7 @@ export interface RetryOptions {
 	 * @default 500
 	 */
 	baseDelayMs?: number | undefined;
-	/** Upper bound of a wait, in milliseconds. A Retry-After of up to 30 s is respected beside it. @default 8000 */
+	/** Upper bound of a wait, in milliseconds. A Retry-After of up to 30 seconds is respected beside it. @default 8000 */
 	maxDelayMs?: number | undefined;
 	/**
 	 * Retry tokens of the client. A retry costs 5. A call that succeeds at once returns 1, one that succeeds after a retry
@@ -97,7 +97,8 @@ export interface CallOptions {
 	 * Time limit of one call, attempts and waits together, while `timeoutMs` limits one attempt: in milliseconds, or a `Date` at
 	 * which the call ends. Milliseconds count from the beginning of the call, of each page of an iteration and of each request of
 	 * a lookup. Given to an awaited lookup itself, they limit all of its requests together. A `Date` is the same moment for all of
-	 * them. It holds even if the process was stopped, or its machine asleep, before the call began.
+	 * them. It holds even if the process was stopped, or its machine asleep, before the call began. Over a `fetch` outside of Node, a
+	 * request that was waiting for a connection meanwhile can still begin late.
 	 * @default 30000 for reads, 60000 for sends
 	 */
 	deadline?: number | Date | undefined;
@@ -211,7 +212,7 @@ export type ApiKey = string | (() => string | undefined | Promise<string | undef
 
 /** Options of {@link createClient}. */
 export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadline" | "headers"> {
-	/** Base URL with the version segment, such as `https://host/api/v1`. https only; http for loopback hosts and `allowInsecureHosts`. */
+	/** Base URL with the version segment, such as `https://host/api/v1`. https only; http for loopback hosts and `allowInsecureHosts`. If it is absent, the first call fails, because build steps create clients without secrets. */
 	baseUrl: string | undefined;
 	/**
 	 * Host names that `baseUrl` may name over http, such as `["sandbox", "host.docker.internal"]` for a sandbox in another
@@ -254,8 +255,8 @@ export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadline
 	onContractDrift?: ((drift: ContractDrift) => unknown) | undefined;
 	/**
 	 * The only numbers that may be sent to, or a function that returns exactly `true` for them. A send to another number
-	 * fails with `PartnerInvalidInput` before any request, whatever `allowUnlistedNumber` of the send says. It keeps a staging
-	 * system from writing to real people.
+	 * fails with `PartnerInvalidInput` before any request, whatever `allowUnlistedNumber` of the send says. A `client.request` to the path of a send fails
+	 * too. It keeps a staging system from writing to real people.
 	 * @default everyone
 	 */
 	allowRecipients?: Recipients | undefined;

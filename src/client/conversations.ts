@@ -27,7 +27,7 @@ export interface ListOptions extends IterationOptions {
 
 /** Options of `conversations.lookup`. */
 export interface LookupOptions extends CallOptions {
-	/** Requests at the same time; each asks for up to 100 numbers. @default 4 */
+	/** Requests at the same time, 1 to 100. Each asks for up to 100 numbers. @default 4 */
 	concurrency?: number | undefined;
 }
 

@@ -24,7 +24,9 @@ import type { ReuseGuard } from "./operation-id.ts";
 import { httpDate } from "./retry.ts";
 
 /** A plain-text message to a contact. */
-export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
+export interface OutgoingMessage {
+	/** The words of the text, not blank. Files can't be sent. The service documents no longest length. */
+	body: SendMessageRequest["body"];
 	/** Phone number of the contact, in any common spelling: `+447700900123`, or as written in `defaultCountry`. */
 	to: string;
 	/**

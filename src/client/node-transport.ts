@@ -46,7 +46,8 @@ export interface NodeHttpOptions {
 	passphrase?: string | undefined;
 	/**
 	 * Agent of a proxy, such as one of `https-proxy-agent`. It is used for all requests, with its own `maxSockets` and
-	 * `keepAliveMs`. Its certificates count beside those that are given here.
+	 * `keepAliveMs`. Its certificates count beside yours. The proxies of the environment, such as `HTTPS_PROXY`,
+	 * are not used.
 	 */
 	proxy?: Agent | undefined;
 }

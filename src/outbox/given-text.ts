@@ -33,7 +33,8 @@ export interface EnqueuedText {
 	/**
 	 * Your id of the text. Use an id for each occasion, such as `visit-17:reminder:2026-03-10`, and `supersedes` for a text whose
 	 * occasion moves: the same id is the same text, and enqueuing it again with another time changes nothing. Ids are
-	 * unique across agencies, and have at most 255 characters.
+	 * unique across agencies, and have at most 255 characters. Enqueued again, it may not have another agency, number, body, sender or
+	 * language. Other fields that differ change nothing, and are in `ignored` of the status.
 	 */
 	id: string;
 	/** The agency's id. */
@@ -65,6 +66,7 @@ export interface EnqueuedText {
 	/**
 	 * Among texts of one purpose, a higher priority goes first, to one contact and among all. A text that was attempted
 	 * stays the first of its contact.
+	 * From -1,000,000 to 1,000,000.
 	 * @default 0
 	 */
 	priority?: number | undefined;

@@ -34,7 +34,7 @@ import { type Snapshot, unknownOptions, waitsForOf } from "./waits-for.ts";
 
 /** Options of `suspend`. */
 export interface SuspendOptions {
-	/** The agency's id. @default everybody */
+	/** The agency's id. @default all agencies */
 	agencyId?: string | undefined;
 	/** Why, for the people who ask: one line of at most 200 characters. Put no contact into it: it is shown, and `onPaused` gets it. */
 	reason: string;
@@ -44,7 +44,7 @@ export interface SuspendOptions {
 
 /** Options of `resume`. */
 export interface ResumeOptions {
-	/** The agency's id. @default everybody. Suspensions of single agencies stay then */
+	/** The agency's id. @default all agencies. Suspensions of single agencies stay then */
 	agencyId?: string | undefined;
 	/** Who resumes it, for `health`: one line of at most 100 characters. */
 	by?: string | undefined;

@@ -93,7 +93,8 @@ export interface OutboxOptions {
 	onHeld?: OnHeld | undefined;
 	/**
 	 * How long a response may be on its way, in milliseconds. If the result of a send is unknown and the conversation shows no
-	 * sign of it for this long, it was not taken. What was taken is followed by `followMs`.
+	 * sign of it for this long, it was not taken. What was taken is followed by `followMs`. A request may take 5 seconds less: at
+	 * least one second (two thirds of a `settleMs` below 1,500), and at most 60.
 	 * @default 65000
 	 */
 	settleMs?: number | undefined;
