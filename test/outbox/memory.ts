@@ -446,7 +446,9 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		async addKeys(added) {
 			for (const [keyId, key] of added) if (!keys.has(keyId)) keys.set(keyId, key);
 		},
-		checkKeys: async () => {},
+		async checkKeys() {
+			for (const { keyId } of contacts.values()) if (!keys.has(keyId)) throw new Error("A key is missing.");
+		},
 		numbers: async (after) => {
 			const all = new Set(copies(({ to }) => to > after).map(({ to }) => to));
 			return [...all].sort().slice(0, 500);

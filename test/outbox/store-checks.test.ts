@@ -345,6 +345,7 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 	],
 	["keys finds nothing", /: keys, at/, () => ({ keys: async () => new Map() })],
 	["addKeys does nothing", /: keys, at/, () => ({ addKeys: async () => {} })],
+	["checkKeys misses a key", /checkKeys, a key missing/, () => ({ checkKeys: async () => {} })],
 	["numbers finds nothing", /numbers: expected/, () => ({ numbers: async () => [] })],
 	[
 		"nobody has declared anything",

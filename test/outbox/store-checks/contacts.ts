@@ -112,6 +112,23 @@ export const contactChecks: Check[] = [
 		},
 	},
 	{
+		title: "checkKeys rejects while something is known under a key that is missing",
+		async run(given) {
+			const store = await given();
+			const isRefused = (): Promise<boolean> =>
+				store.checkKeys("optIn").then(
+					() => false,
+					() => true,
+				);
+			await store.note(recipient, { optedOut: { service: noon } }, "reading");
+			equal("checkKeys, every key known", await isRefused(), false);
+			await store.learn([stranger(1, { facts: [optedOut] })]);
+			equal("checkKeys, a key missing", await isRefused(), true);
+			await store.addKeys(new Map([[keyId, key]]));
+			equal("checkKeys, the key added", await isRefused(), false);
+		},
+	},
+	{
 		title: "numbers gives each number that a text has, once, and none that was erased",
 		async run(given) {
 			const to = (at: number) => `+4477008${String(at).padStart(5, "0")}`;
