@@ -1,5 +1,5 @@
 import type { Outbox } from "messaging-conversations/outbox";
-import type { Sql } from "postgres";
+import type { Sql, TransactionSql } from "postgres";
 
 export interface Visit {
 	id: string;
@@ -20,16 +20,23 @@ const format = new Intl.DateTimeFormat("en-GB", {
 });
 export const shown = (at: Date) => format.format(at);
 
+/** A text on the day before, for each time that the visit has had. */
+export async function remind(outbox: Outbox, tx: TransactionSql, visit: Visit, version: number) {
+	const { id, agencyId, to, flat, at } = visit;
+	const body = `Tomorrow: ${flat}, ${shown(at)}.`;
+	const notBefore = new Date(at.getTime() - dayMs);
+	const text = { agencyId, to, body, notBefore, notAfter: at };
+	await outbox.enqueue({ ...text, id: `${id}:${version}:reminder` }, { tx });
+}
+
 /** Stores the visit, its confirmation and its reminder, or nothing. */
 export const book = (sql: Sql, outbox: Outbox, visit: Visit) =>
 	sql.begin(async (tx) => {
 		const { id, agencyId, to, flat, at } = visit;
 		await tx`insert into visit (id, at) values (${id}, ${at})
 			on conflict do nothing`;
-		const text = { agencyId, to, notAfter: at };
-		const confirmation = `See you at ${flat}: ${shown(at)}.`;
-		await outbox.enqueue({ ...text, id: `${id}:0`, body: confirmation }, { tx });
-		const reminder = `Tomorrow: ${flat}, ${shown(at)}.`;
-		const notBefore = new Date(at.getTime() - dayMs);
-		await outbox.enqueue({ ...text, id: `${id}:0:reminder`, body: reminder, notBefore }, { tx });
+		const body = `See you at ${flat}: ${shown(at)}.`;
+		const text = { agencyId, to, body, notAfter: at };
+		await outbox.enqueue({ ...text, id: `${id}:0` }, { tx });
+		await remind(outbox, tx, visit, 0);
 	});

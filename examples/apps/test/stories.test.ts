@@ -174,6 +174,35 @@ describe("a visit that moves", () => {
 		expect([await told("v1:0"), textsOf(anna)]).toEqual(["replaced", [moved]]);
 	});
 
+	test("the reminder moves too, and goes out on the day before the new time", async () => {
+		const { sql, outbox, anna, visit, until } = await open();
+		anna.writes("Can I see it?");
+		await book(sql, outbox, visit);
+		await until("2026-03-11T10:05:00Z");
+		await move(sql, outbox, visit, saturday);
+		await until("2026-03-11T10:10:00Z");
+		await until("2026-03-12T13:30:00Z");
+		expect(textsOf(anna)).toEqual([confirmed, moved]);
+		anna.writes("See you on Saturday");
+		await until("2026-03-13T09:05:00Z");
+		expect(textsOf(anna)).toEqual([confirmed, moved, "Tomorrow: Kerkstraat 12, Saturday 14 March at 10:00."]);
+	});
+
+	test("while the reminder is held: the new time takes its place", async () => {
+		const { sql, outbox, anna, visit, until, told } = await open();
+		anna.writes("Can I see it?");
+		await book(sql, outbox, visit);
+		await until("2026-03-11T10:05:00Z");
+		await until("2026-03-12T13:05:00Z");
+		expect([await told("v1:0:reminder"), textsOf(anna)]).toEqual(["held", [confirmed]]);
+		await move(sql, outbox, visit, saturday);
+		await until("2026-03-12T13:15:00Z");
+		expect([await told("v1:0:reminder"), await told("v1:1")]).toEqual(["replaced", "held"]);
+		anna.accepts();
+		await until("2026-03-12T13:25:00Z");
+		expect(textsOf(anna)).toEqual([confirmed, moved]);
+	});
+
 	test.each<[string, (anna: Contact) => unknown, string]>([
 		["taps No", (anna) => anna.declines(), "dropped, declined"],
 		["writes STOP in German", (anna) => anna.writes("Bitte keine Nachrichten mehr"), "dropped, answered_in_words"],
@@ -197,10 +226,13 @@ describe("a visit that moves", () => {
 		await until("2026-03-11T10:05:00Z");
 		await move(sql, outbox, visit, saturday);
 		await until("2026-03-11T10:10:00Z");
-		await callOff(sql, outbox, visit);
+		for (let click = 0; click < 2; click++) await callOff(sql, outbox, visit);
 		await until("2026-03-11T10:15:00Z");
 		expect(textsOf(anna)).toEqual([confirmed, moved, "The visit of Kerkstraat 12 is called off."]);
-		expect(await told("v1:0:reminder")).toBe("cancelled, requested");
+		expect([await told("v1:0:reminder"), await told("v1:1:reminder")]).toEqual([
+			"cancelled, requested",
+			"cancelled, requested",
+		]);
 		await until("2026-03-13T14:00:00Z");
 		expect(textsOf(anna)).toHaveLength(3);
 	});
