@@ -1,6 +1,6 @@
 import type { Outbox } from "messaging-conversations/outbox";
 
-/** Enqueues a thousand texts with each statement. Run it again after a crash. */
+/** A thousand texts with each statement. Run it again after a crash. */
 export async function announceFlats(
 	outbox: Outbox,
 	agencyId: string,

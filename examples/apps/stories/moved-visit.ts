@@ -2,8 +2,14 @@ import type { Outbox } from "messaging-conversations/outbox";
 import type { Sql, TransactionSql } from "postgres";
 import { remind, shown, type Visit } from "./visit.ts";
 
-/** The text takes the place of what was said before, if that has not gone out. */
-async function tell(outbox: Outbox, tx: TransactionSql, visit: Visit, version: number, body: string) {
+/** The text takes the place of what has not gone out yet. */
+async function tell(
+	outbox: Outbox,
+	tx: TransactionSql,
+	visit: Visit,
+	version: number,
+	body: string,
+) {
 	const { id, agencyId, to, at } = visit;
 	const earlier = `${id}:${version - 1}`;
 	// What the service holds can't be taken back, only replaced
@@ -29,9 +35,10 @@ export const move = (sql: Sql, outbox: Outbox, visit: Visit, at: Date) =>
 
 export const callOff = (sql: Sql, outbox: Outbox, visit: Visit) =>
 	sql.begin(async (tx) => {
-		const [row] = await tx`update visit set called_off = true, version = version + 1
+		const [row] = await tx`update visit
+			set called_off = true, version = version + 1
 			where id = ${visit.id} and not called_off returning version`;
-		if (!row) return;
+		if (!row) return; // a double click
 		const body = `The visit of ${visit.flat} is called off.`;
 		await tell(outbox, tx, visit, row.version, body);
 	});

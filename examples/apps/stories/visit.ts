@@ -21,7 +21,12 @@ const format = new Intl.DateTimeFormat("en-GB", {
 export const shown = (at: Date) => format.format(at);
 
 /** A text on the day before, for each time that the visit has had. */
-export async function remind(outbox: Outbox, tx: TransactionSql, visit: Visit, version: number) {
+export async function remind(
+	outbox: Outbox,
+	tx: TransactionSql,
+	visit: Visit,
+	version: number,
+) {
 	const { id, agencyId, to, flat, at } = visit;
 	const body = `Tomorrow: ${flat}, ${shown(at)}.`;
 	const notBefore = new Date(at.getTime() - dayMs);
