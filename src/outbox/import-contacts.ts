@@ -25,7 +25,7 @@ import {
 export interface ImportOptions {
 	/**
 	 * The agency's id, if another agency becomes part of this one. Pass the export of that agency alone. Each opt-out counts as of the
-	 * export, so that only a START to this agency after it ends it. @default the agencies of the records
+	 * export, so that only a START to this agency or an `optIn` after it ends it. @default the agencies of the records
 	 */
 	into?: string | undefined;
 }

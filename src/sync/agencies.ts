@@ -30,8 +30,8 @@ export interface WatchAgenciesOptions<Tx = unknown> extends Omit<ChangesOptions,
 	/** Where an agency without a stored checkpoint starts, as in {@link ChangesOptions}. @default "beginning" */
 	since?: "now" | "beginning" | undefined;
 	/**
-	 * How many requests this process makes per second, over all agencies, retries included. Agencies take turns. It may be a
-	 * fraction, such as 0.5.
+	 * How many requests the feed makes per second in this process, over all agencies, retries included. Agencies take turns. It may
+	 * be a fraction, such as 0.5.
 	 * @default 5
 	 */
 	requestsPerSecond?: number | undefined;

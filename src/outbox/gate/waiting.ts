@@ -133,7 +133,7 @@ export const ends: readonly ToldRule[] = [
 	},
 	{
 		name: "expires_tonight",
-		when: "Its last moment is within the quiet hours: it ends now, while your office can still call",
+		when: "It is a notice or marketing, which could only be sent within the quiet hours: it ends now, while your office can still call",
 		says: expiresTonight,
 		concerns: (s) => purpose(s).keepsQuiet === "always" && !wasTried(s) && !ringsNoPhone(s),
 		needs: "hours",
