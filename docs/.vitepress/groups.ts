@@ -16,6 +16,7 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		"fidelity",
 		"not-supported",
 		"glossary",
+		"reference/security",
 		"reference/changelog",
 	],
 };

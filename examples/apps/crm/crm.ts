@@ -41,7 +41,7 @@ export function openCrm(more?: Partial<OutboxOptions>) {
 		const is = visit.called_off ? "is called off:" : "is on";
 		const texts = [
 			{ id, body: `Your visit of ${flat} ${is} ${time}.`, supersedes },
-			{ id: `${id}:reminder`, body: `Tomorrow, ${time}: ${flat}.`, notBefore },
+			{ id: `${id}:reminder`, body: `Reminder: ${flat}, ${time}.`, notBefore },
 		];
 		for (const text of visit.is_reminded ? texts : texts.slice(0, 1)) {
 			const all = { ...text, agencyId, to, notAfter, by, why };

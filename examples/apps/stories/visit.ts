@@ -28,7 +28,7 @@ export async function remind(
 	version: number,
 ) {
 	const { id, agencyId, to, flat, at } = visit;
-	const body = `Tomorrow: ${flat}, ${shown(at)}.`;
+	const body = `Reminder: ${flat}, ${shown(at)}.`;
 	const notBefore = new Date(at.getTime() - dayMs);
 	const text = { agencyId, to, body, notBefore, notAfter: at };
 	await outbox.enqueue({ ...text, id: `${id}:${version}:reminder` }, { tx });

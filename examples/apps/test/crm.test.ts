@@ -128,10 +128,10 @@ test.each([
 	await crm.outbox.runOnce();
 	sandbox.clock.advanceTo("2090-01-12T08:59:00Z");
 	await crm.outbox.runOnce();
-	expect(bodies()).not.toContain(`Tomorrow, ${time}: Kerkstraat 12.`);
+	expect(bodies()).not.toContain(`Reminder: Kerkstraat 12, ${time}.`);
 	sandbox.clock.advanceTo("2090-01-12T09:01:00Z");
 	await crm.outbox.runOnce();
-	expect(bodies().at(-1)).toBe(`Tomorrow, ${time}: Kerkstraat 12.`);
+	expect(bodies().at(-1)).toBe(`Reminder: Kerkstraat 12, ${time}.`);
 });
 
 test("a visit within a day has no reminder, and one that moves there loses its own", async () => {
@@ -176,7 +176,7 @@ test("a visit is called off while its reminder waits for consent: the reminder n
 	await crm.outbox.runOnce();
 	sandbox.clock.advanceTo("2090-01-12T09:01:00Z");
 	await crm.outbox.runOnce();
-	expect(anna.state().held?.body).toContain("Tomorrow");
+	expect(anna.state().held?.body).toContain("Reminder");
 	await crm.callOff("v", "Bo");
 	await pass(1);
 	anna.accepts();

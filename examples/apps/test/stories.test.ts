@@ -81,7 +81,7 @@ describe("a visit", () => {
 		expect(await told("v1:0:reminder")).toBe("waiting");
 		anna.writes("Looking forward to it!");
 		await until("2026-03-12T13:01:00Z");
-		expect(textsOf(anna)).toEqual([confirmed, "Tomorrow: Kerkstraat 12, Friday 13 March at 14:00."]);
+		expect(textsOf(anna)).toEqual([confirmed, "Reminder: Kerkstraat 12, Friday 13 March at 14:00."]);
 	});
 
 	test.each<[string, (anna: Contact) => unknown, [string, string], [string, string]]>([
@@ -185,7 +185,7 @@ describe("a visit that moves", () => {
 		expect(textsOf(anna)).toEqual([confirmed, moved]);
 		anna.writes("See you on Saturday");
 		await until("2026-03-13T09:05:00Z");
-		expect(textsOf(anna)).toEqual([confirmed, moved, "Tomorrow: Kerkstraat 12, Saturday 14 March at 10:00."]);
+		expect(textsOf(anna)).toEqual([confirmed, moved, "Reminder: Kerkstraat 12, Saturday 14 March at 10:00."]);
 	});
 
 	test("while the reminder is held: the new time takes its place", async () => {
