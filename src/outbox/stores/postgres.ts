@@ -246,8 +246,9 @@ export function postgresStore(
 			const change = `${cancel("superseded", `${at(1)}::bigint`)} and id = ${at(2)} and state in ${open}
 				and agency_id = ${at(3)}::text and not exists (select 1 from ${texts} where id = $1)`;
 			// One statement, so that a commit that is not waited for comes before both, or after both.
-			const isFree = `is_open and not exists (select 1 from ${texts} where id = ${at(2)}
-				and recipient <> '' and agency_id <> ${at(3)}::text)`;
+			// The old row first: it may have been stored since it was asked for, and then nothing has locked it yet.
+			const isFree = `is_open and (select count(*) from done) >= 0 and not exists (select 1 from ${texts}
+				where id = ${at(2)} and recipient <> '' and agency_id <> ${at(3)}::text)`;
 			// The statement would not see what another transaction stores while it waits for the row.
 			await connection
 				.query(`select seq from ${texts} where id = $1 for update`, [id])
