@@ -6,8 +6,9 @@ import { createOutbox, type EnqueuedText, type Transaction } from "messaging-con
 import { createSandbox } from "messaging-conversations/sandbox";
 import mysql from "mysql2/promise";
 import type pg from "pg";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { isLong } from "../../length.ts";
+import { longestWaitMs } from "../../patience.ts";
 import { mysqlStore, type OutboxStore, postgresStore, sqliteStore } from "../port.ts";
 import { movesAVisit } from "./moves-a-visit.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
@@ -186,6 +187,54 @@ describe.each(databases)("visits that move at once on %s", (name, open) => {
 		const known = name.includes("repeatable") ? ["stored", "id", "40001"] : ["stored", "id"];
 		expect(found.filter((code) => !known.includes(String(code)))).toEqual([]);
 	});
+});
+
+test("on PostgreSQL moves don't wait for each other, although the earlier text is stored while one of them looks for it", async () => {
+	const pool = await openPool();
+	const { outbox, note, store } = outboxOn(postgresStore(pool));
+	await outbox.migrate();
+	const later: EnqueuedText = { ...note, id: "later", body: "See you later.", supersedes: "first" };
+	/** A transaction that enqueues, and comes to a stop before the statement that stores. */
+	async function mover() {
+		const tx = await pool.connect();
+		onTestFinished(() => tx.release(true));
+		await tx.query("begin");
+		const { pid } = (await tx.query("select pg_backend_pid() as pid")).rows[0];
+		let goOn = (): void => {};
+		const going = new Promise<void>((resolve) => {
+			goOn = resolve;
+		});
+		const query: (...given: unknown[]) => Promise<unknown> = tx.query.bind(tx);
+		const stopped = new Promise<void>((resolve) => {
+			Reflect.set(tx, "query", async (...given: unknown[]) => {
+				if (JSON.stringify(given[0]).includes("insert into")) {
+					resolve();
+					await going;
+				}
+				return query(...given);
+			});
+		});
+		const done = outbox.enqueue(later, { tx }).then(
+			async () => void (await tx.query("commit")),
+			(error: unknown) => codeOf(error),
+		);
+		return { pid, stopped, goOn, done };
+	}
+	const first = await pool.connect();
+	onTestFinished(() => first.release(true));
+	await first.query("begin");
+	await outbox.enqueue({ ...note, id: "first" }, { tx: first });
+	const one = await mover();
+	await one.stopped; // it has found no earlier text
+	await first.query("commit");
+	const other = await mover();
+	await other.stopped; // it has locked the earlier text
+	one.goOn();
+	const isWaiting = "select 1 from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'";
+	await vi.waitFor(async () => expect((await pool.query(isWaiting, [one.pid])).rows).toHaveLength(1), longestWaitMs);
+	other.goOn();
+	expect(await Promise.all([one.done, other.done])).toEqual([undefined, undefined]);
+	expect([(await store.find("first"))?.reason, (await store.find("later"))?.state]).toEqual(["superseded", "waiting"]);
 });
 
 const libsqlClient = async () => {
