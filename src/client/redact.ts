@@ -217,6 +217,10 @@ function unescaped(character: string): string {
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
+/** In another realm a buffer is no instance of ours. */
+const isBytes = (value: unknown): value is AllowSharedBufferSource =>
+	ArrayBuffer.isView(value) || /ArrayBuffer\]$/.test(Object.prototype.toString.call(value));
+
 /** Whether an identifier is one of the words of the request, or has a part of the key or the end of a number. */
 export function repeatsWord<Data>(call: CallState<Data>, word: string): boolean {
 	const said = given(call.plan.secrets);
@@ -244,7 +248,7 @@ export function repeatsRequest<Data>(call: CallState<Data>, thrown: unknown): bo
 		if (typeof value === "symbol") return holds(value.description, depth);
 		// A number can be that of the contact, and bytes a body.
 		if (typeof value === "number" || typeof value === "bigint") return holds(String(value), depth);
-		if (ArrayBuffer.isView(value)) return holds(utf8.decode(value), depth);
+		if (isBytes(value)) return holds(utf8.decode(value), depth);
 		if (value === null || (typeof value !== "object" && typeof value !== "function") || seen.has(value)) return false;
 		if (depth > mostRead.depth || seen.add(value).size > mostRead.values) return true;
 		const names = new Set<PropertyKey>([...Reflect.ownKeys(value), ...telling]);

@@ -53,6 +53,7 @@ const thrown: [what: string, make: (url: string, init: Init) => unknown][] = [
 	["a symbol", (url, init) => Symbol(`${url} ${init.headers.authorization}`)],
 	["a number that is the contact's", () => Number(phone)],
 	["an object with the number as a bigint", () => ({ to: BigInt(phone.slice(1)) })],
+	["a buffer of the body", (_, init) => ({ sent: new TextEncoder().encode(`${init.body} ${phone}`).buffer })],
 	["the bytes of the body", (_, init) => ({ sent: Buffer.from(`${init.body} ${phone}`) })],
 	["a function with fields", (url, init) => Object.assign(() => {}, withDetails(url, init))],
 	[
