@@ -42,7 +42,7 @@ const common = {
 	database: {
 		type: "string",
 		value: "<address>",
-		help: "The database: postgres://…, mysql://…, mariadb://…, libsql://…, or the path of a SQLite file. Default DATABASE_URL, because a list of processes shows the options of a command, with the password.",
+		help: "The database: postgres://…, mysql://…, mariadb://…, libsql://…, or the path of a SQLite file. Default DATABASE_URL. Prefer that for a URL with a password, because a list of processes shows the options of a command.",
 	},
 	prefix: {
 		type: "string",

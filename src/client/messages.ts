@@ -1,6 +1,6 @@
 import type { LookupResponse, SendMessageRequest, SendMessageResult } from "../../generated/openapi.ts";
 import { type CountryCode, type E164, requireRecipient } from "../phone/phone.ts";
-import { isCopy, readFresh } from "../shared/copies.ts";
+import { isCopy, onlyCopy, readFresh } from "../shared/copies.ts";
 import { freshMs, type Moment, msSince, thisMoment, watchRead } from "../shared/freshness.ts";
 import { isUuid } from "../shared/uuid.ts";
 import { object, oneOf, optional, ownField, rule, text } from "../shared/validation.ts";
@@ -276,10 +276,7 @@ export function createMessages(executor: Executor, settings: MessagesOptions): M
 			return data.results[0]?.conversation;
 		};
 		const stale = () =>
-			new PartnerUnexpectedResponse(
-				`${operation}: the answer is an old copy, such as one from a cache in front of the service`,
-				{ operation, agencyId, operationId, retryable: true },
-			);
+			new PartnerUnexpectedResponse(`${operation}: ${onlyCopy}`, { operation, agencyId, operationId, retryable: true });
 		try {
 			const found = await readFresh(answers, `${agencyId} ${to}`, { read, lookUp, stale, isShort: true });
 			if (!found) return { attempts, ageMs };

@@ -1,6 +1,6 @@
 import { answers } from "../../generated/answers.ts";
 import { operationTable } from "../../generated/operations.ts";
-import { isAged } from "../shared/copies.ts";
+import { isAged, onlyCopy } from "../shared/copies.ts";
 import type { Secret } from "../shared/secret.ts";
 import type { CallState } from "./call-state.ts";
 import { reportErrorDrift } from "./drift.ts";
@@ -73,8 +73,10 @@ export function unreadable<Data>(call: CallState<Data>): PartnerError {
 
 /** The error of a success that is the answer to an earlier request. */
 function copied<Data>(call: CallState<Data>): PartnerError {
-	const message = `${call.plan.operation}: the answer is an old copy, such as that of a cache in front of the service`;
-	return new PartnerUnexpectedResponse(message, { ...factsOf(call, "unknown"), retryable: true });
+	return new PartnerUnexpectedResponse(`${call.plan.operation}: ${onlyCopy}`, {
+		...factsOf(call, "unknown"),
+		retryable: true,
+	});
 }
 
 /** The error of a body over the limit. */

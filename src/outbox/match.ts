@@ -12,7 +12,7 @@ import {
 	PartnerUnexpectedResponse,
 	type QueuedMessage,
 } from "messaging-conversations";
-import { answersOf, readFresh } from "../shared/copies.ts";
+import { answersOf, onlyCopy, readFresh } from "../shared/copies.ts";
 import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
 import { watchRead } from "../shared/freshness.ts";
 import { normalized } from "../shared/normal-form.ts";
@@ -115,8 +115,7 @@ export async function readConversation(
 
 /** The error of an answer that is an old copy. The next one may be none. */
 export function staleError(operation: OperationId, agencyId?: string): PartnerUnexpectedResponse {
-	const message = `${operation}: the answer is an old copy, such as that of a cache in front of the service`;
-	return new PartnerUnexpectedResponse(message, { operation, agencyId, retryable: true });
+	return new PartnerUnexpectedResponse(`${operation}: ${onlyCopy}`, { operation, agencyId, retryable: true });
 }
 
 /** What a reading shows of a text. */

@@ -11,8 +11,7 @@ import type { ObservedChange } from "./given-text.ts";
 import { object, refuse, text } from "./input.ts";
 import { isFurther } from "./match.ts";
 import { createContact } from "./policy/contact.ts";
-import { isNumberWrong, isOptedOut, storedView } from "./policy/contact-view.ts";
-import { policies } from "./policy/purpose.ts";
+import { isKeptByNumber, isNumberWrong, isOptedOut, storedView } from "./policy/contact-view.ts";
 import { type StopOptions, stoppedFrom, type Whose } from "./recipient.ts";
 import { storableId } from "./text.ts";
 
@@ -96,9 +95,8 @@ async function endOptedOut(
 async function markWrongNumber({ options: { store }, change }: OutboxContext, recipient: Whose): Promise<void> {
 	for (const { id } of await store.unfinished(recipient))
 		await change(id, async (row) => {
-			const isMeant = row.state === "waiting" && policies[row.purpose].onWrongNumber === "wait";
-			if (!isMeant || row.reason === "wrong_number") return undefined;
-			return isNumberWrong(storedView(await store.facts(row))) ? { reason: "wrong_number" } : undefined;
+			if (row.state !== "waiting" || row.reason === "wrong_number") return undefined;
+			return isKeptByNumber(row, storedView(await store.facts(row))) ? { reason: "wrong_number" } : undefined;
 		});
 }
 

@@ -92,6 +92,9 @@ export function isAged(headers: ReceivedHeaders): boolean {
 	return ages.some((age) => age > longestAge);
 }
 
+/** What the error of such an answer says, after the operation. */
+export const onlyCopy = "the answer is an old copy, such as one from a cache in front of the service";
+
 /** Whether an answer is proven to be a copy, by its headers or because the conversation was known to be further. */
 export function isCopy(
 	answers: Answers,

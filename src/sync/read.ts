@@ -8,7 +8,7 @@ import {
 	type PartnerError,
 	PartnerUnexpectedResponse,
 } from "messaging-conversations";
-import { answersOf, readFresh } from "../shared/copies.ts";
+import { answersOf, onlyCopy, readFresh } from "../shared/copies.ts";
 import { untilAborted } from "../shared/signals.ts";
 import { instant } from "./fingerprint.ts";
 import { ofCaller } from "./input.ts";
@@ -52,10 +52,10 @@ async function read(source: Source, phoneNumber: string, from: From): Promise<Co
 			return answered;
 		},
 		lookUp: async () => (await lookUp(source, [phoneNumber])).there.get(phoneNumber),
-		stale: () => unexpected(source, "conversations.get", "the answer is an old copy"),
+		stale: () => unexpected(source, "conversations.get", onlyCopy),
 	});
 	// It rejects if there is no such conversation.
-	if (!found) throw unexpected(source, "conversations.get", "the answer is an old copy");
+	if (!found) throw unexpected(source, "conversations.get", onlyCopy);
 	const { data, response } = found;
 	const { conversation, messagePage } = data;
 	if (conversation.summary.phoneNumber !== phoneNumber)

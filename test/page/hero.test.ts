@@ -1,25 +1,13 @@
 // The landing page of the docs site: the sandbox and the client in the browser, beside the contact's phone.
-import type { Server } from "node:http";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { serveSite } from "./site.ts";
-import { axeFindings, openPage, shows } from "./visit.ts";
+import { expect, test } from "vitest";
+import { useSite } from "./site.ts";
+import { axeFindings, shows } from "./visit.ts";
 
-let server: Server;
-let address: string;
-
-beforeAll(async () => {
-	({ server, address } = await serveSite());
-});
-afterAll(() => {
-	server.closeAllConnections();
-	server.close();
-});
+const site = useSite();
 
 async function open(viewport = { width: 1440, height: 900 }) {
-	const wrong: string[] = [];
-	const page = await openPage(`${address}/`, wrong, { viewport });
-	onTestFinished(() => expect(wrong).toEqual([]));
+	const page = await site.open("/", { viewport });
 	return { page, demo: demoOf(page) };
 }
 

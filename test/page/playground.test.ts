@@ -1,32 +1,14 @@
 // The docs site as it was built, with the sandbox in the browser.
-import type { Server } from "node:http";
-import type { FrameLocator, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { serveSite } from "./site.ts";
-import { axeFindings, openPage, shows } from "./visit.ts";
+import type { BrowserContextOptions, FrameLocator, Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { useSite } from "./site.ts";
+import { axeFindings, shows } from "./visit.ts";
 
-let server: Server;
-let address: string;
-
-beforeAll(async () => {
-	({ server, address } = await serveSite());
-});
-afterAll(() => {
-	server.closeAllConnections();
-	server.close();
-});
-
-/** Opens a page of the site. When the test ends, it must have thrown nothing and asked nothing of another site. */
-async function open(path: string, screen = { width: 1440, height: 900 }): Promise<Page> {
-	const wrong: string[] = [];
-	const page = await openPage(`${address}${path}`, wrong, { viewport: screen });
-	onTestFinished(() => expect(wrong).toEqual([]));
-	return page;
-}
+const { open, urlOf } = useSite();
 
 /** Opens the playground, and cuts the network off once the page is there. */
-async function openOffline(screen?: { width: number; height: number }): Promise<{ page: Page; phone: FrameLocator }> {
-	const page = await open("/playground.html", screen);
+async function openOffline(options?: BrowserContextOptions): Promise<{ page: Page; phone: FrameLocator }> {
+	const page = await open("/playground.html", options);
 	const phone = page.frameLocator('iframe[title="The sandbox\'s page"]');
 	// A low frame does not show it.
 	await phone.getByText("● connected").waitFor({ state: "attached" });
@@ -128,7 +110,7 @@ test("a step that goes on from another one says so until that one was played, on
 });
 
 test("at 390 px the phone stays in view beside the last step", async () => {
-	const { page } = await openOffline({ width: 390, height: 844 });
+	const { page } = await openOffline({ viewport: { width: 390, height: 844 } });
 	await page.getByRole("button", { name: "Run step 3" }).scrollIntoViewIfNeeded();
 	const box = await page.locator('iframe[title="The sandbox\'s page"]').boundingBox();
 	expect(box?.y).toBeGreaterThanOrEqual(0);
@@ -154,13 +136,13 @@ test.each([
 	{ width: 1440, height: 900 },
 	{ width: 390, height: 844 },
 ])("at $width px pages and playground fit the window, and axe finds nothing, in light and in dark", async (screen) => {
-	const { page } = await openOffline(screen);
+	const { page } = await openOffline({ viewport: screen });
 	await page.getByRole("button", { name: "Run step 1" }).click();
 	await page.getByRole("article", { name: "Step 1" }).getByRole("status").waitFor();
 	const found = await axeFindings(page);
 	await page.context().setOffline(false);
 	for (const path of ["/", "/first-send.html"]) {
-		await page.goto(`${address}${path}`);
+		await page.goto(urlOf(path));
 		if (screen.width > 1_000) found.push(...(await axeFindings(page)));
 		expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
 	}
@@ -223,7 +205,7 @@ test("at 1440 px no line of code continues below, and at 390 px the landing page
 		}).map(({ textContent }) => textContent)`);
 		expect(broken).toEqual([]);
 	}
-	const landing = await open("/", { width: 390, height: 844 });
+	const landing = await open("/", { viewport: { width: 390, height: 844 } });
 	const end = await landing.evaluate(`(() => {
 		const text = document.createRange();
 		text.selectNodeContents(document.querySelector(".VPHero .name"));
@@ -233,7 +215,7 @@ test("at 1440 px no line of code continues below, and at 390 px the landing page
 });
 
 test("at 390 px a line of code scrolls, and no name in it is broken", async () => {
-	const page = await open("/durable-sends.html", { width: 390, height: 844 });
+	const page = await open("/durable-sends.html", { viewport: { width: 390, height: 844 } });
 	const found = await page.evaluate(`[...document.querySelectorAll(".vp-doc pre")].map((pre) => {
 		const [line] = pre.querySelectorAll(".line");
 		const text = document.createRange();
@@ -248,7 +230,7 @@ test("at 390 px a line of code scrolls, and no name in it is broken", async () =
 });
 
 test("at 320 px no page scrolls sideways", async () => {
-	const page = await open("/", { width: 320, height: 640 });
+	const page = await open("/", { viewport: { width: 320, height: 640 } });
 	for (const path of [
 		"/",
 		"/durable-sends.html",
@@ -257,7 +239,7 @@ test("at 320 px no page scrolls sideways", async () => {
 		"/frameworks.html",
 		"/limits.html",
 	]) {
-		await page.goto(`${address}${path}`);
+		await page.goto(urlOf(path));
 		expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), path).toBeLessThanOrEqual(0);
 	}
 });

@@ -1,29 +1,11 @@
 // The tabs of a page with `tabs: true`, and the sidebar, on the site as it was built.
-import type { Server } from "node:http";
-import type { BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
 import { groups } from "../../docs/.vitepress/groups.ts";
-import { serveSite } from "./site.ts";
-import { axeFindings, openPage } from "./visit.ts";
+import { useSite } from "./site.ts";
+import { axeFindings } from "./visit.ts";
 
-let server: Server;
-let address: string;
-
-beforeAll(async () => {
-	({ server, address } = await serveSite());
-});
-afterAll(() => {
-	server.closeAllConnections();
-	server.close();
-});
-
-/** Opens a page of the site. When the test ends, it must have thrown nothing. */
-async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
-	const wrong: string[] = [];
-	const page = await openPage(`${address}${path}`, wrong, { viewport: { width: 1440, height: 900 }, ...options });
-	onTestFinished(() => expect(wrong).toEqual([]));
-	return page;
-}
+const { open, urlOf } = useSite();
 
 const tab = (page: Page, name: string) => page.getByRole("tab", { name, exact: true });
 const panel = (page: Page, name: string) => page.locator(`.vp-doc section.tab[aria-label="${name}"]`);
@@ -136,22 +118,22 @@ test("the chosen tab stays chosen on the next visit, unless the address names an
 	const page = await open("/frameworks.html");
 	await tab(page, "Express").click();
 	await tab(page, "Lambda").click();
-	await page.goto(`${address}/first-send.html`);
-	await page.goto(`${address}/frameworks.html`);
+	await page.goto(urlOf("/first-send.html"));
+	await page.goto(urlOf("/frameworks.html"));
 	await opens(page, "Lambda");
-	await page.goto(`${address}/first-send.html`);
-	await page.goto(`${address}/frameworks.html#kubernetes`);
+	await page.goto(urlOf("/first-send.html"));
+	await page.goto(urlOf("/frameworks.html#kubernetes"));
 	await opens(page, "Kubernetes");
 	// What was found, and not chosen, is not remembered.
-	await page.goto(`${address}/first-send.html`);
-	await page.goto(`${address}/frameworks.html`);
+	await page.goto(urlOf("/first-send.html"));
+	await page.goto(urlOf("/frameworks.html"));
 	await opens(page, "Lambda");
 });
 
 test.each(["not json", '{"a":1}', "[1,null]"])("storage with %s in it changes nothing", async (stored) => {
 	const page = await open("/first-send.html");
 	await page.evaluate((text) => localStorage.setItem("chosen-tabs", text), stored);
-	await page.goto(`${address}/frameworks.html`);
+	await page.goto(urlOf("/frameworks.html"));
 	await opens(page, "Next.js");
 	await tab(page, "Fastify").click();
 	await opens(page, "Fastify");

@@ -78,6 +78,10 @@ export function isNumberWrong({ facts: { wrongNumber, optedIn: { own } = {} }, o
 	return wrongNumber !== undefined && !isSurelyAfter({ own }, wrongNumber, offset);
 }
 
+/** Whether a text waits until a person says that the number is right. */
+export const isKeptByNumber = ({ purpose }: Pick<OutboxText, "purpose">, contact: ContactView): boolean =>
+	policies[purpose].onWrongNumber === "wait" && isNumberWrong(contact);
+
 /** Whether nobody has said since that it is right, whatever a reading shows of the clocks. */
 export function isNumberSurelyWrong({ facts: { wrongNumber, optedIn } }: ContactView): boolean {
 	return wrongNumber !== undefined && (optedIn?.own ?? 0) <= (wrongNumber.own ?? wrongNumber.service ?? 0);

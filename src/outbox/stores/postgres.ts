@@ -25,16 +25,13 @@ import {
 	isFollowing,
 	isFree,
 	isFreeToSend,
-	isListed,
 	isNotStopped,
 	isOpen,
-	lastStops,
 	marks,
 	open,
 	rowsOfMarks,
 	type Statements,
 	saved,
-	turnOrder,
 } from "./statements.ts";
 
 /** The moment of a statement, in microseconds. */
@@ -55,15 +52,7 @@ const awake = "case when state = 'waiting' and attempts = 0 then greatest(ready_
 function statementsOf(names: Names, hidden: string): Statements {
 	const { texts, contacts, queues, agencies, workers, meta } = names;
 	return {
-		...returningStatements(names, { clock, ofNumber }),
-		open: (isAll) => `select t.*, begun_at as begun,
-				${lastStops(contacts, "t.agency_id", "$5", "$6")}
-			from ${texts} t
-			where recipient = $1 and agency_id = $2 and next_at is not null and state in ${open}
-				and (attempts > 0 or ready_at <= $3)
-				${isAll ? `and ${isOpen} = 1 and seq > $4 order by seq limit ${atOnce}` : `order by ${turnOrder} limit $4`}`,
-		unacknowledged: (withHeld) => `select * from ${texts}
-			where unacknowledged is not null and ${isListed(withHeld)} order by since, seq limit $1`,
+		...returningStatements(names, { clock, ofNumber, begun: "begun_at" }),
 		// One statement changes the text and the lease, so that no other worker can take the queue over at the same moment. A stop that is
 		// hidden since the worker looked is missing too.
 		save: () => `with lease as (

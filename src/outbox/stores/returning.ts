@@ -16,8 +16,10 @@ import {
 	everyText,
 	isClaimable,
 	isFree,
+	isListed,
 	isOnlyRead,
 	isOpen,
+	lastStops,
 	marks,
 	mayHaveBegun,
 	ofAgency,
@@ -27,6 +29,7 @@ import {
 	type Statements,
 	servedNow,
 	turnFirst,
+	turnOrder,
 	unfinishedTextsOf,
 } from "./statements.ts";
 
@@ -36,6 +39,8 @@ interface Dialect {
 	clock: string;
 	/** The texts of a number, in one agency or in all of them. */
 	ofNumber: string;
+	/** The column of a text that a stop is compared with. */
+	begun: string;
 }
 
 /** What becomes of a row of the contacts that is there. */
@@ -47,7 +52,7 @@ const erased = `recipient = '', body = '', subaccount_id = null, consent_languag
 
 export function returningStatements(
 	{ texts, contacts, queues, agencies, workers, leases, meta }: Names,
-	{ clock, ofNumber }: Dialect,
+	{ clock, ofNumber, begun }: Dialect,
 ) {
 	const free = isFree(clock);
 	return {
@@ -65,6 +70,14 @@ export function returningStatements(
 		meta: `select *, ${keysLength} as keys_length from ${meta} where ${isMeta}`,
 		addKeys: `update ${meta} set hash_keys = $1 where ${isMeta} and hash_keys = $2 returning 1 as one`,
 		useSettled: `update ${meta} set settled_used = 1 where ${isMeta} and settled_used = 0 returning 1 as one`,
+		open: (isAll) => `select t.*, ${begun} as begun,
+				${lastStops(contacts, "t.agency_id", "$5", "$6")}
+			from ${texts} t
+			where recipient = $1 and agency_id = $2 and next_at is not null and state in ${open}
+				and (attempts > 0 or ready_at <= $3)
+				${isAll ? `and ${isOpen} = 1 and seq > $4 order by seq limit ${atOnce}` : `order by ${turnOrder} limit $4`}`,
+		unacknowledged: (withHeld) => `select * from ${texts}
+			where unacknowledged is not null and ${isListed(withHeld)} order by since, seq limit $1`,
 		facts: (names, agency, from) => latestFacts({ contacts, meta }, names, agency, from),
 		note: (columns, count = 1) => {
 			const all = insertedFacts(columns);

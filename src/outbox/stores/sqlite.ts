@@ -31,16 +31,13 @@ import {
 	isFollowing,
 	isFree,
 	isFreeToSend,
-	isListed,
 	isNotStopped,
 	isOpen,
-	lastStops,
 	marks,
 	open,
 	rowsOfMarks,
 	type Statements,
 	saved,
-	turnOrder,
 } from "./statements.ts";
 
 /** One connection writes at a time, so that the order of arrival is that of the transactions. A stop counts in it. */
@@ -57,15 +54,7 @@ const awake = "case when state = 'waiting' and attempts = 0 then max(ready_at, $
 function statementsOf(names: Names): Statements {
 	const { texts, contacts, queues, agencies, workers, meta } = names;
 	return {
-		...returningStatements(names, { clock, ofNumber }),
-		open: (isAll) => `select t.*, seq as begun,
-				${lastStops(contacts, "t.agency_id", "$5", "$6")}
-			from ${texts} t
-			where recipient = $1 and agency_id = $2 and next_at is not null and state in ${open}
-				and (attempts > 0 or ready_at <= $3)
-				${isAll ? `and ${isOpen} = 1 and seq > $4 order by seq limit ${atOnce}` : `order by ${turnOrder} limit $4`}`,
-		unacknowledged: (withHeld) => `select * from ${texts}
-			where unacknowledged is not null and ${isListed(withHeld)} order by since, seq limit $1`,
+		...returningStatements(names, { clock, ofNumber, begun: "seq" }),
 		prolong: `update ${queues} set lease_until = ${clock} + $3 where id = $1 and token = $2 returning 1 as one`,
 		save: ({ isGuarded, isLeased }) => `update ${texts} set ${saved.set}, version = version + 1
 				${isLeased ? ", arrived = null" : ""}

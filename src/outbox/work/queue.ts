@@ -4,8 +4,8 @@
 
 import { onMove } from "../gate/waiting.ts";
 import { createContact } from "../policy/contact.ts";
-import { isNumberWrong, isOptedOut } from "../policy/contact-view.ts";
-import { byUrgency, policies } from "../policy/purpose.ts";
+import { isKeptByNumber, isOptedOut } from "../policy/contact-view.ts";
+import { byUrgency } from "../policy/purpose.ts";
 import { bandOf, type Lease, type NextDue } from "../store.ts";
 import { heirsIn } from "../supersede.ts";
 import type { OpenText, OutboxText } from "../text.ts";
@@ -149,12 +149,11 @@ async function mayRest({ lease, contact }: QueueContext): Promise<boolean> {
 /** Lets the status of all texts that wait say that the number is wrong, or no longer. Returns whether any has changed. */
 async function markWrongNumber(context: QueueContext): Promise<boolean> {
 	const known = await context.contact.view();
-	const isWrong = isNumberWrong(known);
 	if (!known.facts.wrongNumber) return false;
 	let isAny = false;
 	for (const text of await allOpen(context)) {
 		const isMarked = text.reason === "wrong_number";
-		const isMeant = isWrong && policies[text.purpose].onWrongNumber === "wait";
+		const isMeant = isKeptByNumber(text, known);
 		if (text.state !== "waiting" || isMarked === isMeant) continue;
 		if (await write(context, text, isMeant ? { reason: "wrong_number" } : {})) isAny = true;
 	}

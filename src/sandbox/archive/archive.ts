@@ -63,22 +63,12 @@ export interface Moment extends Snapshot {
 	readonly journal: JournalDump;
 }
 
-export function archive(world: World): Archive {
-	return structuredClone({
-		...worldFormat,
-		now: world.now,
-		counters: [...world.counters],
-		integrations: [...world.integrations.values()],
-		keys: [...world.keys.values()],
-		agencies: [...world.agencies.values()].map(archivedAgency),
-		operations: [...world.operations],
-		faults: world.faults,
-	});
-}
+/** A copy that shares nothing with the world. */
+export const archive = (world: World): Archive => structuredClone(capture(world));
 
 /**
- * The same in a few milliseconds, however many messages there are: what never changes is shared with the world. It is not to be
- * changed.
+ * What exists at this moment. What the world never changes, such as the body of a message, is shared with it, so that it takes few
+ * milliseconds however many messages there are. It is not to be changed.
  */
 export function capture(world: World): Archive {
 	const { integrations, keys, agencies, faults } = world;
