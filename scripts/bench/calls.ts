@@ -23,6 +23,7 @@ function keep(what: string, blocks: ReadonlyMap<string, Block[]>): void {
 
 for (let index = 0; index < casts; index++) {
 	const cast = await castOf(contenderNames, baseUrl);
+	console.error(`cast ${index + 1} of ${casts}`);
 	for (const { call, count } of work) {
 		// Until its code is compiled a caller is slower than it stays; starts.ts measures that.
 		await cast.inTurn({ call, count: 6000, width: 1 }, 0);
