@@ -182,3 +182,25 @@ test("a violation that comes while the page reads the others is shown", async ()
 	await shows(requests(page), "me.get");
 	await page.getByRole("button", { name: "1 violation", exact: true }).waitFor();
 });
+
+test("an agency that is linked while the page reads the others stays chosen", async () => {
+	const { page, sandbox } = await visit();
+	const dialog = page.getByRole("dialog");
+	await page.getByRole("button", { name: "Settings…" }).click();
+	const held: (() => Promise<void>)[] = [];
+	await page.route("**/agencies", async (route) => {
+		const response = await route.fetch();
+		const answer = () => route.fulfill({ response });
+		if (sandbox.agencies().length > 1) await answer();
+		else held.push(answer);
+	});
+	sandbox.agency().rename("First");
+	await expect.poll(() => held).toHaveLength(1);
+	await dialog.getByLabel("Name: Link a new agency").fill("Second");
+	await page.keyboard.press("Enter");
+	await expect.poll(() => sandbox.agencies()).toHaveLength(2);
+	await expect.poll(() => page.url()).toContain(`agency=${sandbox.agencies()[1]?.id}`);
+	for (const answer of held) await answer();
+	await expect.poll(() => page.title()).toBe("Sandbox · Second");
+	await dialog.getByLabel("Name: Rename the agency").waitFor();
+});

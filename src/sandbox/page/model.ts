@@ -451,6 +451,7 @@ export async function readState(): Promise<void> {
 }
 
 async function readWorld(): Promise<void> {
+	const chosen = view.agencyId.value;
 	const [connection, all, waiting, stops, held, clock, crms, shown, history] = await Promise.all([
 		read<{ agencyId: string }>("connection"),
 		read<AgencyState[]>(asShown("agencies")),
@@ -470,8 +471,10 @@ async function readWorld(): Promise<void> {
 	sandbox.breakpoints.value = stops;
 	sandbox.heldRequests.value = held;
 	sandbox.now.value = Date.parse(clock.now);
+	// An agency that was chosen meanwhile may be newer than these answers, and is read next.
+	if (view.agencyId.value !== chosen) return;
 	// A reset, an import or a restart may have removed the chosen agency, and each read of it would fail.
-	if (view.agencyId.value && !agency.value) chooseAgency("");
+	if (chosen && !agency.value) chooseAgency("");
 	const crm = crms.find(({ id }) => id === agency.value?.integrationId);
 	sandbox.isCrmHidden.value = crm?.hidden ?? false;
 	sandbox.keys.value = await read<KeyState[]>(`integrations/${crm?.id}/keys`);
