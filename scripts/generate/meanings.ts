@@ -13,7 +13,7 @@ export const reasons: Record<OutboxReason, string> = {
 	hook_failed:
 		"`beforeSend`, `onReply`, `optOut` or the function `timeZone` threw, took more than 5 seconds, or returned nothing usable.",
 	wrong_number:
-		"The contact wrote that the number is wrong. Notices and marketing wait until [a person has looked](consent.md#a-wrong-number).",
+		"The contact wrote that the number is wrong. Notices and marketing wait until [a person has looked](consent.md#a-wrong-number). A text that was held ends as `dropped`.",
 	perhaps_declined:
 		"The contact tapped a button that may be a No. Marketing waits until [they write again, or tap Yes](consent.md#what-counts-as-a-no).",
 	refusal:
@@ -22,13 +22,13 @@ export const reasons: Record<OutboxReason, string> = {
 	declined:
 		"The contact tapped a button while the service held the text, and nobody wrote to them before the next read. A guess.",
 	answered_in_words:
-		"The contact wrote after the request for consent, and tapped nothing, whatever a colleague wrote then. Someone should look at the conversation.",
+		"The contact wrote after the request for consent, and tapped nothing, whatever a colleague wrote then. It was no opt-out that the outbox knows. Someone should look at the conversation.",
 	no_answer: "The contact sent nothing. A guess.",
 	displaced:
 		"A text of a colleague followed, and the contact had written nothing. A guess. If they tapped a button first, they may have declined: `description` says so.",
 	requested: "You called `cancel`, `cancelAll` or `erase`, or `onReply` cancelled it.",
 	opted_out:
-		"The contact asked for no more texts: by a message, which `optOutSid` names if it's among the newest 50, or by `outbox.optOut`.",
+		"The contact asked for no more texts: by a message, which `optOutSid` names if it's among the newest 50, or by `outbox.optOut`. A text that was held ends as `dropped`, whatever the contact tapped.",
 	resolved: "It was `unknown`, and a person has called `resolve`. A `sent` text may have this reason too.",
 	superseded: "Another text took its place: see `supersedes` of `enqueue`.",
 	earlier_text_declined:

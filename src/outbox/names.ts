@@ -11,8 +11,9 @@
  *   `quiet_hours`, `wrong_number` (the contact wrote that the number is wrong), `refusal` (the contact refused something, and has
  *   not written since: marketing waits), `perhaps_declined` (the contact tapped a button that may be a No, and has not written since:
  *   marketing waits), `flow` (a text would end a flow, such as the booking of a visit)
- * - `dropped`, a best guess: `displaced` (a colleague's text followed), `declined` (the contact tapped a button),
- *   `answered_in_words` (the contact wrote, and tapped nothing: someone should look), `no_answer`
+ * - `dropped`: `opted_out` (the contact asked for no more texts), `wrong_number`, or a best guess: `displaced` (a colleague's text
+ *   followed), `declined` (the contact tapped a button), `answered_in_words` (the contact wrote, and tapped nothing: someone should
+ *   look), `no_answer`
  * - `cancelled`: `requested` (by `cancel`, `cancelAll`, `erase` or `onReply`), `before_send` (by your hook),
  *   `superseded` (another text took its place), `earlier_text_declined`, `earlier_text_unanswered` (by its purpose), `opted_out` (the contact asked for no more texts),
  *   `resolved` (a person found an `unknown` text not sent)

@@ -49,7 +49,7 @@ export interface OutboxStatus {
 	cancelRequested: boolean;
 	/** The consent template did not reach the phone: the contact of a `held` or `dropped` text was never asked. */
 	consentFailed: boolean;
-	/** `messageSid` of the contact's message that asked for no more texts, if the text was cancelled because of it. */
+	/** `messageSid` of the contact's message that asked for no more texts, if it was cancelled or dropped because of it. */
 	optOutSid: string | null;
 	/** The id of the text of this outbox that took the place of a `replaced` one; null for every other text. */
 	replacedBy: string | null;
@@ -144,6 +144,10 @@ function descriptionOf(text: OutboxText, waitsFor: WaitsFor | null, consentFaile
 	const { state, reason, progress, purpose } = text;
 	const { attempts, failures } = progress;
 	if (consentFailed && state === "held") return "The request for the contact's consent did not reach the phone.";
+	if (state === "dropped" && reason === "opted_out")
+		return "Not delivered: the contact asked for no more texts. Only call them if it matters.";
+	if (state === "dropped" && reason === "wrong_number")
+		return "Not delivered: the contact wrote that the number is wrong. Find the right one. If this one is right, say so with optIn.";
 	if (consentFailed) return "Not delivered: the request for the contact's consent did not reach the phone.";
 	if (waitsFor) return waitsFor.sentence;
 	if (state === "held") return heldSentence(text);
@@ -160,9 +164,6 @@ function descriptionOf(text: OutboxText, waitsFor: WaitsFor | null, consentFaile
 			: "Sent: somebody has looked at the conversation.";
 	if (reason === "window_closed" && purpose === "marketing")
 		return "Not sent: the contact has not written within a day, or the conversation is hidden. Marketing never asks for consent.";
-	// What they wrote asks for no answer.
-	if (state === "dropped" && progress.optOutSid !== undefined)
-		return "Not delivered: the contact asked for no more texts. Only call them if it matters.";
 	if (progress.mayBeDeclined)
 		return "Not delivered: the contact tapped a button, and somebody wrote to them. They may have declined it: look at the conversation.";
 	if (state === "replaced") {

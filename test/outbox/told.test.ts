@@ -173,3 +173,100 @@ describe("settled({ held: true })", () => {
 		expect(await told(world)).toContain(`held: ${sentence}`);
 	});
 });
+
+describe("a text that the service drops says what the contact did", () => {
+	type Told = [reason: string, description: RegExp];
+	const out: Told = ["opted_out", /^Not delivered: the contact asked for no more texts/];
+	const wrong: Told = ["wrong_number", /number is wrong.*optIn/];
+	const colleague = (world: World) => world.agency.staff.sends({ contact: world.anna, text: "Good morning" });
+	const later = (world: World) => world.sandbox.clock.advance({ minutes: 3 });
+	const acts: Record<string, [act: (world: World) => unknown, ...Told]> = {
+		STOP: [({ anna }) => anna.writes("STOP"), ...out],
+		"STOP in another language": [({ anna }) => anna.writes("Désabonnez-moi s'il vous plaît"), ...out],
+		"STOP, and then a question": [
+			(world) => {
+				world.anna.writes("STOP");
+				later(world);
+				world.anna.writes("Who are you anyway?");
+			},
+			...out,
+		],
+		"STOP, and a colleague writes": [
+			(world) => {
+				world.anna.writes("STOP");
+				later(world);
+				colleague(world);
+			},
+			...out,
+		],
+		"a tap on No, and STOP": [
+			({ anna }) => {
+				anna.declines();
+				anna.writes("STOP");
+			},
+			...out,
+		],
+		"STOP by telephone": [
+			({ outbox, agency, anna }) => outbox.optOut({ agencyId: agency.id, to: anna.phoneNumber }),
+			...out,
+		],
+		"a wrong number": [({ anna }) => anna.writes("Wrong number"), ...wrong],
+		"a wrong number, in another language": [({ anna }) => anna.writes("Verkeerd nummer, sorry"), ...wrong],
+		"a tap on No": [({ anna }) => anna.declines(), "declined", /seems to have declined/],
+		words: [({ anna }) => anna.writes("Who is this?"), "answered_in_words", /answered in words/],
+		"STOP, and then START": [
+			(world) => {
+				world.anna.writes("STOP");
+				later(world);
+				world.anna.writes("START");
+			},
+			"answered_in_words",
+			/answered in words/,
+		],
+		nothing: [() => {}, "no_answer", /did not answer in time/],
+	};
+
+	test.each(Object.entries(acts))("%s", async (_what, [act, reason, description]) => {
+		const world = await withHeld();
+		later(world);
+		await act(world);
+		await world.pass({ minutes: 5 });
+		// Held texts are read less often then.
+		for (let day = 0; day < 3; day++) {
+			world.sandbox.clock.advance({ hours: 20 });
+			await world.pass({ minutes: 5 });
+		}
+		const status = await world.outbox.status("held");
+		expect([status?.state, status?.reason, status?.description]).toEqual([
+			"dropped",
+			reason,
+			expect.stringMatching(description),
+		]);
+	});
+
+	test("nothing, because the request for consent did not reach the phone", async () => {
+		const world = createWorld(defaults);
+		world.sandbox.clock.advance({ hours: 25 });
+		world.anna.setReachable(false);
+		await add(world, "held");
+		await world.pass({ hours: 2 });
+		world.sandbox.clock.advance({ hours: 50 });
+		await world.pass({ minutes: 5 });
+		expect(await world.outbox.status("held")).toMatchObject({
+			state: "dropped",
+			consentFailed: true,
+			description: "Not delivered: the request for the contact's consent did not reach the phone.",
+		});
+	});
+
+	test("a No beside STOP still keeps back what is for later once they want texts again", async () => {
+		const world = await withHeld();
+		later(world);
+		world.anna.declines();
+		world.anna.writes("STOP");
+		await world.pass({ minutes: 10 });
+		expect(await stateOf(world, "held")).toEqual(["dropped", "opted_out"]);
+		const [known] = (await world.store.contactsOf([world.anna.phoneNumber])).map(({ contact }) => contact);
+		expect(known?.facts.map(({ fact }) => fact)).toEqual(expect.arrayContaining(["declined", "optedOut"]));
+	});
+});

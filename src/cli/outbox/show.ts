@@ -188,10 +188,11 @@ interface Look {
 
 /** A text of a list. */
 export function listedLines(listed: ListedText, { isShown, columns }: Look): string[] {
-	const { id, agencyId, purpose, state, reason, since, sentAt, to, body, by, why } = listed;
+	const { id, agencyId, purpose, state, reason, since, sentAt, to, body, by, why, description } = listed;
 	const sent = sentAt ? `, sent ${shown(sentAt.getTime())}` : "";
 	const what = `${state}${reason ? ` (${reason})` : ""} since ${shown(since.getTime())}${sent}`;
-	const head = wrapped(printable(`${id}  ${what}  ${agencyId}  ${purpose}`), columns);
+	const line = wrapped(printable(`${id}  ${what}  ${agencyId}  ${purpose}`), columns);
+	const head = [...line, ...indented(printable(description), columns)];
 	if (!isShown) return head;
 	const shownLines = [`${to ?? "(erased)"}: ${body ?? ""}`, ...givenBy(by, why)];
 	return [...head, ...shownLines.flatMap((line) => indented(printable(line), columns))];

@@ -5,12 +5,12 @@ import { surelyOpenMs } from "../baseline.ts";
 import { backoffLimitMs, decide, longestWaitMs, unsent } from "../decide.ts";
 import { flowLookMs, flowUntil, mostFlowMs, talkUntil } from "../flow.ts";
 import type { OutboxReason } from "../names.ts";
-import type { OptOut } from "../policy/contact-view.ts";
+import { isNumberWrong, type OptOut } from "../policy/contact-view.ts";
 import { quietFrom } from "../policy/quiet-hours.ts";
 import { isInDoubt, lastMoment } from "../requests.ts";
 import { type Change, errorOf } from "../text.ts";
 import type { Verdict } from "./gate.ts";
-import { isWaiting, purpose, wasTried } from "./questions.ts";
+import { isWaiting, optOutIn, purpose, wasTried } from "./questions.ts";
 import { matchIn, quietEnd, readingIn, type Situation, wasRead } from "./situation.ts";
 
 export function become(change: Change): Verdict {
@@ -52,7 +52,16 @@ function spread(s: Situation, tries: number, change: Change): Verdict {
 
 /** What the reading shows of a text that was requested, unless it is sent again. */
 export function asRead(s: Situation): Change {
-	return decide(s.text, matchIn(s), s.options, s.now);
+	return asSaid(s, decide(s.text, matchIn(s), s.options, s.now));
+}
+
+/** A text that was dropped, with what the contact said for certain in the place of a guess. */
+function asSaid(s: Situation, change: Change): Change {
+	if (change.state !== "dropped") return change;
+	const optOut = optOutIn(s);
+	if (optOut && !optOut.isUnclear)
+		return { ...change, reason: "opted_out", progress: { ...change.progress, optOutSid: optOut.messageSid } };
+	return isNumberWrong(s.contact) ? { ...change, reason: "wrong_number" } : change;
 }
 
 /** It may not go now. Of one that was requested, what the reading shows is followed as if nothing else were to be done. */

@@ -96,9 +96,8 @@ function factsFrom(text: OutboxText, now: number): ContactFacts | undefined {
 	// Only a window that closed right before the request lets the service hold marketing. It keeps back no notice, whatever became of it.
 	const isMarketing = declineStops === "marketing" && reason !== "earlier_text_declined";
 	// Whichever text of several it was, the contact wants none that waited then.
-	if (reason === "declined" || reason === "earlier_text_declined" || state === "unknown") {
-		const { declinedAt } = progress;
-		if (declinedAt === undefined) return undefined;
+	const { declinedAt } = progress;
+	if (declinedAt && (state === "dropped" || reason === "earlier_text_declined" || state === "unknown")) {
 		// What it says of the tap counts, whatever a later reading makes of that.
 		if (isMarketing) return { refused: declinedAt, perhapsDeclined: declinedAt };
 		if (progress.mayBeDeclined) return { perhapsDeclined: declinedAt };

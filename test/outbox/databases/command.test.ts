@@ -194,6 +194,29 @@ test("what a check of the application gave as its reason is shown with --show-co
 	expect((await outbox.status("gone"))?.hookReason).toBe(reason);
 });
 
+test("list says in a sentence that a text ended because its contact wrote STOP, or was never asked", async () => {
+	const { store, ...place } = await openFile();
+	const { sandbox, anna, outbox, enqueue } = createOffice(store);
+	const listed = async () => inWords((await run(place, "list", "--state", "dropped")).out);
+	sandbox.clock.advance({ hours: 25 });
+	await enqueue("note-1");
+	await outbox.runOnce();
+	anna.writes("STOP");
+	for (const hours of [1, 60, 1]) {
+		sandbox.clock.advance({ hours });
+		await outbox.runOnce();
+	}
+	expect(await listed()).toMatch(/note-1 dropped \(opted_out\) since .* the contact asked for no more texts/);
+	await outbox.optIn({ to: anna.phoneNumber, agencyId: sandbox.agency().id });
+	anna.setReachable(false);
+	await enqueue("note-2");
+	for (const hours of [0, 1, 60, 1]) {
+		sandbox.clock.advance({ hours });
+		await outbox.runOnce();
+	}
+	expect(await listed()).toMatch(/note-2 dropped .*the request for the contact's consent did not reach the phone/);
+});
+
 test("report prints a table of what became of texts, or JSON, and refuses what is no day", async () => {
 	const { store, ...place } = await openFile();
 	const { sandbox, agency, anna, outbox, enqueue } = createOffice(store);
