@@ -79,24 +79,30 @@ function wasClosed(template: Message, { messages, isWhole }: Pick<Reading, "mess
 	return isWhole;
 }
 
-/** What the newest tap of each template says, as far as nobody has written since, and the service holds nothing. */
+/**
+ * What the newest tap of each template says, while the service holds nothing. It does not count who wrote long after the tap: the outbox
+ * may read only then.
+ */
 export function tapsIn(reading: Reading, released: readonly Button[], { settleMs, isDirect }: Rules): Taps {
 	const { messages } = reading;
 	const { summary, queuedMessages } = reading.conversation;
 	const isEmpty = summary.queuedMessages === 0 && queuedMessages.length === 0;
 	// A reply of this outbox goes at once, and shows nothing of what the service held.
 	const isOther = (message: Message): boolean => isText(message) && !isDirect(message);
-	const text = messages.findIndex(isOther);
 	const newest = new Map<Message, Message>();
 	const [takenBack, answered]: [number[], number[]] = [[], []];
 	const found: FoundNo[] = [];
+	let isBeforeYes = false;
 	for (const [index, tap] of messages.entries()) {
 		const template = isTap(tap) ? templateOf(tap, messages) : undefined;
 		if (!template) continue;
 		const at = timeOf(tap.createdAt);
-		const isAnswer = (message: Message): boolean =>
-			isOther(message) && timeOf(message.createdAt) >= at && timeOf(message.createdAt) - at <= settleMs;
-		if (messages.slice(0, index).some(isAnswer)) answered.push(at);
+		const since = messages.slice(0, index).filter(isOther);
+		const isAtOnce = ({ createdAt }: Message): boolean => timeOf(createdAt) - at <= settleMs;
+		const isDistinct = isOtherReleased(tap, template, released);
+		// It would be the text that the tap has released, unless another button is the one that does.
+		const isAnswered = !isDistinct && since.some((message) => timeOf(message.createdAt) >= at && isAtOnce(message));
+		if (isAnswered) answered.push(at);
 		const later = newest.get(template);
 		if (later) {
 			if (isYes(later, messages, released)) takenBack.push(at);
@@ -104,14 +110,15 @@ export function tapsIn(reading: Reading, released: readonly Button[], { settleMs
 		}
 		newest.set(template, tap);
 		// What was taken for a No before it was known what its button does.
-		if (isYes(tap, messages, released)) takenBack.push(at);
-		const isLast = isEmpty && (text < 0 || index < text);
-		if (!isLast || at === 0 || timeOf(template.createdAt) === 0 || isYes(tap, messages, released)) continue;
+		if (isYes(tap, messages, released)) {
+			takenBack.push(at);
+			isBeforeYes = true;
+		}
+		if (!isEmpty || isBeforeYes || isAnswered || at === 0 || timeOf(template.createdAt) === 0) continue;
 		if (!wasClosed(template, reading)) continue;
 		// It may be an answer to that text.
 		const isAfterText = messages.slice(index, messages.indexOf(template)).some(isText);
-		const isDistinct = isOtherReleased(tap, template, released);
-		found.push({ at, isCertain: isDistinct && !isAfterText });
+		found.push({ at, isCertain: isDistinct && !isAfterText && !since.some(isAtOnce) });
 	}
 	return { no: found.find(({ isCertain }) => isCertain) ?? found[0], takenBack, answered };
 }

@@ -220,6 +220,139 @@ describe("#55 a No to a colleague's text", () => {
 	});
 });
 
+describe("a No after which a colleague writes before the outbox reads", () => {
+	const all = ["notice", "reply", "marketing"] as const;
+	type Step = (world: World) => Promise<unknown>;
+
+	/** What the feed shows of the conversation, given to the outbox. */
+	async function observe({ client, agency, anna, outbox }: World, of = agency): Promise<void> {
+		const { conversation, messagePage } = await client.agency(of.id).conversations.get(anna.phoneNumber);
+		await outbox.observe({ agencyId: of.id, conversation, messages: messagePage.messages });
+	}
+
+	/** Anna declines a colleague's text. No text of ours is due, so that nothing is read until a colleague has written. */
+	async function hidden(world: World, between: Step, minutesLater = 10): Promise<void> {
+		const { anna, agency, sandbox, pass } = world;
+		agency.staff.sends({ contact: anna, text: "A colleague's" });
+		sandbox.clock.advance(minutes(5));
+		anna.declines();
+		sandbox.clock.advance({ ms: 1_000 });
+		await between(world);
+		sandbox.clock.advance(minutes(minutesLater));
+		agency.staff.sends({ contact: anna, text: "Sorry to hear that" });
+		await pass({ hours: 3 });
+	}
+
+	const steps: Record<string, Step> = {
+		"observe tells of it": observe,
+		"observe tells of it, and the workers run": async (world) => {
+			await observe(world);
+			await world.outbox.runOnce();
+		},
+		"observe tells of it, and the workers are down for an hour": async (world) => {
+			await observe(world);
+			world.sandbox.clock.advance({ hours: 1 });
+		},
+		"nothing tells of it": async () => {},
+		"observe tells of it twice, and a colleague writes more than once": async (world) => {
+			await observe(world);
+			await observe(world);
+			world.sandbox.clock.advance(minutes(10));
+			world.agency.staff.sends({ contact: world.anna, text: "One more thing" });
+		},
+	};
+
+	test.each(Object.keys(steps))("ends what is due later, once the agency has shown its Yes: %s", async (how) => {
+		const world = createShown();
+		await learnYes(world);
+		for (const purpose of all) await add(world, purpose, { purpose, notBefore: later(world) });
+		await hidden(world, steps[how] ?? observe);
+		expect(await statesOf(world, ...all)).toEqual([declined, sent, declined]);
+	});
+
+	test.each(Object.keys(steps))("keeps back marketing that is due later, if it may be a No: %s", async (how) => {
+		const world = createShown();
+		for (const purpose of all) await add(world, purpose, { purpose, notBefore: later(world) });
+		await hidden(world, steps[how] ?? observe);
+		expect(await statesOf(world, ...all)).toEqual([sent, sent, perhaps]);
+		world.anna.writes("Do you have something with a garden?");
+		await observe(world);
+		await world.pass(minutes(10));
+		expect(await stateOf(world, "marketing")).toEqual(sent);
+	});
+
+	test("keeps back marketing to a contact who had no text then", async () => {
+		const world = createShown();
+		await hidden(world, observe);
+		await add(world, "offer", { purpose: "marketing" });
+		await world.pass(minutes(10));
+		expect(await stateOf(world, "offer")).toEqual(perhaps);
+	});
+
+	test("keeps back marketing if the colleague writes at once, and another button is the agency's Yes", async () => {
+		const world = createShown();
+		await learnYes(world);
+		await add(world, "marketing", { purpose: "marketing", notBefore: later(world) });
+		await hidden(world, observe, 0.5);
+		expect(await stateOf(world, "marketing")).toEqual(perhaps);
+	});
+
+	test("is none that is kept if the colleague writes at once, and the agency has shown no Yes: a Yes looks the same", async () => {
+		const world = createShown();
+		await add(world, "marketing", { purpose: "marketing", notBefore: later(world) });
+		await hidden(world, observe, 0.5);
+		const facts = await world.store.facts({ agencyId: world.agency.id, to: world.anna.phoneNumber });
+		expect([await stateOf(world, "marketing"), facts.perhapsDeclined]).toEqual([sent, undefined]);
+	});
+
+	test("is one to the agency that asked, and not to another that sees the contact", async () => {
+		const world = createShown();
+		const second = world.sandbox.link({ name: "Second" });
+		second.contact(world.anna.phoneNumber).writes("Hello");
+		const offer = { body: "offer", to: world.anna.phoneNumber, purpose: "marketing", notBefore: later(world) } as const;
+		await add(world, "marketing", { purpose: "marketing", notBefore: later(world) });
+		await world.outbox.enqueue({ ...offer, id: "of the second", agencyId: second.id });
+		await hidden(world, async () => {
+			await observe(world);
+			await observe(world, second);
+		});
+		expect(await statesOf(world, "marketing", "of the second")).toEqual([perhaps, sent]);
+	});
+
+	test("ends what waits behind our own text that was declined", async () => {
+		const world = createShown();
+		const { anna, agency, sandbox, pass } = world;
+		await learnYes(world);
+		await add(world, "first");
+		await pass(minutes(1));
+		await add(world, "notice", { notBefore: later(world, 20) });
+		anna.declines();
+		sandbox.clock.advance(minutes(10));
+		agency.staff.sends({ contact: anna, text: "Sorry to hear that" });
+		await pass({ hours: 21 });
+		expect(await stateOf(world, "notice")).toEqual(declined);
+	});
+
+	test.each([
+		["I don't want this any more", ["sent", null], ["waiting", "refusal"]],
+		["Wrong number", ["waiting", "wrong_number"], ["waiting", "wrong_number"]],
+		["STOP", ["cancelled", "opted_out"], ["cancelled", "opted_out"]],
+	])("in words, which observe tells of, holds: %s", async (words, notice, marketing) => {
+		const world = createWorld({ onReply: undefined });
+		const { anna, agency, sandbox, pass } = world;
+		for (const purpose of ["notice", "marketing"] as const)
+			await add(world, purpose, { purpose, notBefore: later(world) });
+		sandbox.clock.advance(minutes(1));
+		anna.writes(words);
+		sandbox.clock.advance({ ms: 1_000 });
+		await observe(world);
+		sandbox.clock.advance(minutes(10));
+		for (let count = 0; count < 60; count++) agency.staff.sends({ contact: anna, text: `Sorry ${count}` });
+		await pass({ hours: 3 });
+		expect(await statesOf(world, "notice", "marketing")).toEqual([notice, marketing]);
+	});
+});
+
 describe("it is not certain", () => {
 	test("if the tap came after the drop, and may be the first Yes of the agency", async () => {
 		const world = createShown();
