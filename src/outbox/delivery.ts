@@ -1,7 +1,9 @@
-import type { AgencyClient, Message } from "messaging-conversations";
+import { type AgencyClient, type Message, PartnerInvalidInput } from "messaging-conversations";
 import { phaseOf } from "../shared/delivery-phase.ts";
 import { thisMoment } from "../shared/freshness.ts";
-import { checkProtocol, moment, object, refuse } from "./input.ts";
+import { longestTimerMs } from "../shared/sleep.ts";
+import { callable, checkedLater, fieldsOf, optional, rule, whole } from "../shared/validation.ts";
+import { check, checkProtocol, moment, object, refuse } from "./input.ts";
 import { findText, isAnswered, isConsentFailed, newestTime, readConversation, slackMs } from "./match.ts";
 import { storableId } from "./text.ts";
 
@@ -84,10 +86,21 @@ export type Delivery =
 
 export const defaultSettleMs = 65_000;
 
+// The client knows signals and deadlines.
+const schema = fieldsOf<CheckDeliveryOptions>({
+	claimed: optional(
+		rule<Iterable<string>>((value) => Symbol.iterator in Object(value), "must be a list of the ids of messages"),
+	),
+	settleMs: optional(whole(0, longestTimerMs)),
+	now: optional(callable<() => Date | number>()),
+	signal: checkedLater(),
+	deadline: checkedLater(),
+});
+
 /**
  * Finds out what became of a text, by reading alone (`conversations.get`, and older pages as far as `since`). It never sends.
  *
- * @throws PartnerInvalidInput for a bad `text`; an error of `conversations.get` or `conversations.listMessages`. A
+ * @throws PartnerInvalidInput for bad input; an error of `conversations.get` or `conversations.listMessages`. A
  * conversation that is unknown or hidden is `unknown` instead
  * @example
  * const sent = await agency.messages.send({ to: "+447700900101", body: "The visit is at 14:00." });
@@ -101,7 +114,8 @@ export async function checkDelivery(
 ): Promise<Delivery> {
 	object("text", text, "checkDelivery");
 	const since = moment("since", text.since, "checkDelivery");
-	const { settleMs = defaultSettleMs, claimed = [], now: clock, ...call } = options;
+	const given = check(schema, "options", options, "checkDelivery");
+	const { settleMs = defaultSettleMs, claimed = [], now: clock, ...call } = given;
 	if (!agency?.conversations) refuse("agency", "must be client.agency(id)", "checkDelivery");
 	checkProtocol("agency", agency, "checkDelivery");
 	if (typeof text.body !== "string") refuse("body", "must be a string", "checkDelivery");
@@ -113,7 +127,10 @@ export async function checkDelivery(
 		return ms > 0 && ms < 3_600_000 ? ms : 0;
 	};
 	const from = ({ date }: { date: number | undefined }) => since - aheadMs(date) - settleMs - slackMs;
-	const reading = await readConversation(agency, text.to, from, { seek, ...call });
+	const reading = await readConversation(agency, text.to, from, { seek, ...call }).catch((error: unknown) => {
+		if (!(error instanceof PartnerInvalidInput)) throw error;
+		return refuse(error.field === "phone" ? "to" : error.field, error.rule, "checkDelivery");
+	});
 	if (!reading) return { status: "unknown" };
 	if (text.messageId) {
 		const message = reading.messages.find(seek);

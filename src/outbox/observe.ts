@@ -26,9 +26,10 @@ export async function observe(context: OutboxContext, change: ObservedChange): P
 	for (const [at, message] of messages.entries()) object(`messages[${at}]`, message, "observe");
 	await clock.measure();
 	for (const message of messages) if (message.direction === "outbound") await report(context, message);
-	const phoneNumber = conversation && ("summary" in conversation ? conversation.summary : conversation).phoneNumber;
+	const isDetail = conversation && "summary" in conversation;
+	const phoneNumber = isDetail ? conversation.summary.phoneNumber : conversation?.phoneNumber;
 	if (!phoneNumber) return;
-	text("phoneNumber", phoneNumber, "observe");
+	text(`conversation.${isDetail ? "summary." : ""}phoneNumber`, phoneNumber, "observe");
 	const who = { to: phoneNumber, ...(agencyId !== undefined && { agencyId }) };
 	// A "START" to one agency says nothing to the others.
 	const asked = agencyId === undefined ? messages.filter((message) => optOuts.asks(message) !== "in") : messages;

@@ -370,8 +370,11 @@ const shortestLeaseMs = 1_000;
  * await crmOutbox.runOnce();
  * console.log((await crmOutbox.status("note-1"))?.attempts); // 1
  */
-export function createOutbox(given: OutboxOptions): Outbox {
-	const checked = checkedOptions(given);
+export function createOutbox(options: OutboxOptions): Outbox {
+	return outboxOf(checkedOptions(options));
+}
+
+function outboxOf(checked: CheckedOptions): Outbox {
 	const nos = createNos(checked.store, checked.now, cancelAgain);
 	const options: CheckedOptions = { ...checked, store: nos.store };
 	const { client, store, engine, onSettled, onPaused, clock, now } = options;

@@ -62,7 +62,7 @@ export type PhoneReading<Problem = PhoneProblem> = { phone: E164; reason?: never
  * toE164("+32 (0)470/12.34.56"); // "+32470123456"
  * toE164("06 12 34 56 78", { defaultCountry: "FR" }); // "+33612345678"
  */
-export function toE164(input: string, options: ToE164Options = {}): E164 {
+export function toE164(phoneNumber: string, options: ToE164Options = {}): E164 {
 	const operation = "toE164";
 	const refused = (field: string, rule: string) => new PartnerInvalidInput({ field, rule, operation });
 	// By hand, so that a bundle that only reads numbers leaves zod out.
@@ -74,7 +74,7 @@ export function toE164(input: string, options: ToE164Options = {}): E164 {
 	const { defaultCountry = "BE", allowUnlistedNumber = false } = { ...noOptions, ...options };
 	if (!isCountry(defaultCountry)) throw refused("defaultCountry", countryRule);
 	if (typeof allowUnlistedNumber !== "boolean") throw refused("allowUnlistedNumber", "must be true or false");
-	return requireRecipient(input, { defaultCountry, allowUnlistedNumber }, "phoneNumber", { operation });
+	return requireRecipient(phoneNumber, { defaultCountry, allowUnlistedNumber }, "phoneNumber", { operation });
 }
 
 /** Whether `value` is a phone number in E.164 that you can send to. {@link toE164} returns exactly these values unchanged. */
