@@ -47,8 +47,7 @@ const common = {
 	prefix: {
 		type: "string",
 		value: "<name>",
-		default: "outbox",
-		help: "The prefix of the table names. Default outbox.",
+		help: "The prefix of the table names. Default outbox, or else that of the only outbox in the database.",
 	},
 	env: { type: "string", value: "<file>", isFile: true, help: "Reads DATABASE_URL from a file." },
 	json: { type: "boolean", default: false, help: "Prints one line of JSON." },
@@ -635,7 +634,7 @@ const columnsOf = (host: Host): number => Math.min(lookOf(host).columns(), mostC
 
 interface Place {
 	readonly database?: string | undefined;
-	readonly prefix: string;
+	readonly prefix?: string | undefined;
 	readonly env?: string | undefined;
 	readonly json: boolean;
 	readonly "show-content"?: boolean;
@@ -649,9 +648,11 @@ async function withDesk(values: Place, host: Host, act: (desk: Desk) => Promise<
 	if (url.reveal() === "") throw new Error("DATABASE_URL is not set. Set it, or name the database with --database.");
 	// It is fine if the reader stops early, such as head.
 	host.onOutputClosed(() => {});
-	const { store: opened, readOnly, safely, close } = await openStore(url, values.prefix, host.cwd);
+	const { store: opened, readOnly, found, safely, close } = await openStore(url, values.prefix, host.cwd);
 	const store = values["show-content"] === false ? withoutReasons(opened) : opened;
 	try {
+		if (found !== undefined)
+			host.printError(`Using the tables of --prefix ${found}, the only outbox in this database.`);
 		// What changes something asks whether it may.
 		if (readOnly !== undefined && "yes" in values) throw new Error(readOnly);
 		if (readOnly !== undefined) host.printError(readOnly);

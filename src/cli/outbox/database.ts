@@ -12,12 +12,15 @@ import { postgresStore } from "../../outbox/stores/postgres.ts";
 import { readOnlySince } from "../../outbox/stores/schema.ts";
 import { sqliteStore } from "../../outbox/stores/sqlite.ts";
 import { Secret } from "../../shared/secret.ts";
+import { type FoundTables, tablesOf } from "./tables.ts";
 
 /** A store that is open, and what closes its connections. */
 export interface OpenStore {
 	readonly store: OutboxStore;
 	/** Why this version may only read, if it is so. */
 	readonly readOnly: string | undefined;
+	/** The prefix of the tables, if it was found and not given. */
+	readonly found: string | undefined;
 	/** Waits for something of the database. An error of it then names the database, without user and password. */
 	readonly safely: <Result>(running: Promise<Result>) => Promise<Result>;
 	close(): Promise<void>;
@@ -65,6 +68,8 @@ function pool(made: Pool): Opened {
 }
 
 const waitMs = 10_000;
+/** The prefix of a store without one of its own. */
+const usualPrefix = "outbox";
 
 const drivers: Readonly<Record<Dialect | "remote", readonly Driver[]>> = {
 	postgres: [
@@ -141,9 +146,10 @@ const advice: Readonly<Record<keyof typeof drivers, string>> = {
  * Opens the store. It refuses tables of an earlier version.
  *
  * @param url an address such as `postgres://…` or `mysql://…`, or the path of a file of SQLite
+ * @param prefix undefined for `outbox`, or else for the only tables that there are
  * @param cwd the folder in which packages are looked for, and relative files
  */
-export async function openStore(url: Secret<string>, prefix: string, cwd: string): Promise<OpenStore> {
+export async function openStore(url: Secret<string>, prefix: string | undefined, cwd: string): Promise<OpenStore> {
 	const scheme =
 		url
 			.reveal()
@@ -156,13 +162,18 @@ export async function openStore(url: Secret<string>, prefix: string, cwd: string
 	const safely = safelyOn(place, name);
 	try {
 		const dialect = kind === "remote" ? "sqlite" : kind;
-		const readOnly = await safely(readOnlySince(db, dialect, prefix));
+		const at = (prefix: string) => safely(readOnlySince(db, dialect, prefix));
+		const given = prefix ?? usualPrefix;
+		const tables = await at(given);
+		const found = tables ? undefined : onlyOf(await safely(tablesOf(db, dialect)), prefix, name);
+		const { readOnly } = (tables ?? (found !== undefined && (await at(found)))) || {};
 		const make = { postgres: postgresStore, mysql: mysqlStore, sqlite: sqliteStore }[dialect];
-		const store = make(db as never, { prefix });
+		const store = make(db as never, { prefix: found ?? given });
 		if (!isPort(store)) throw new Error("The store is of another version of this package.");
 		return {
 			store,
 			readOnly,
+			found,
 			safely,
 			close: async () => void (await close()),
 		};
@@ -170,6 +181,20 @@ export async function openStore(url: Secret<string>, prefix: string, cwd: string
 		await close();
 		throw error;
 	}
+}
+
+/** The prefix of the only tables, unless another one was given. Otherwise it says which ones there are. */
+function onlyOf(found: readonly FoundTables[], given: string | undefined, name = ""): string {
+	const here = found.filter(({ isHere }) => isHere);
+	const [only, ...others] = here;
+	if (only && others.length === 0 && given === undefined) return only.prefix;
+	const database = name === "" ? "The database" : `The database ${name}`;
+	// The given one is not quoted, because it may be a key.
+	const which = given === undefined ? `--prefix ${usualPrefix}` : "this --prefix";
+	if (found.length === 0)
+		throw new Error(`${database} has no tables of an outbox. Is it the right one, and has outbox.migrate() run?`);
+	const known = (here.length > 0 ? here : found).map(({ prefix }) => `--prefix ${prefix}`).join(", ");
+	throw new Error(`${database} has no tables of ${which}. Give one of: ${known}.`);
 }
 
 function kindOf(scheme: string): keyof typeof drivers {

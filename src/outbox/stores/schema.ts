@@ -89,24 +89,24 @@ async function rowOf(db: unknown, dialect: Dialect, prefix: string): Promise<Row
 /**
  * Whether programs of this version may only read.
  *
- * @returns the sentence that says so
- * @throws PartnerInvalidInput if the tables are missing, or not complete
+ * @returns the sentence that says so, if it is so; undefined if the tables are missing
+ * @throws PartnerInvalidInput if the tables are not complete
  */
-export async function readOnlySince(db: unknown, dialect: Dialect, prefix: string): Promise<string | undefined> {
+export async function readOnlySince(
+	db: unknown,
+	dialect: Dialect,
+	prefix: string,
+): Promise<{ readOnly: string | undefined } | undefined> {
 	const found = await rowOf(db, dialect, prefix);
-	if (found === undefined)
-		refuse(
-			"prefix",
-			"names no tables of this database: are the database and --prefix the right ones, and has outbox.migrate() run?",
-			"outbox",
-		);
+	if (found === undefined) return undefined;
 	if (Number(found.schema_version ?? 0) < schemaVersion)
 		refuse("prefix", "names tables that are not complete: run outbox.migrate() first", "outbox");
 	const [least] = [
 		[found.least_work, found.work_version],
 		[found.least_enqueue, found.enqueue_version],
 	].flatMap(([number, name]) => (Number(number) > schemaVersion ? [name] : []));
-	return least === undefined
-		? undefined
-		: `The tables were migrated by a later version. This command, of ${version}, may read them wrongly, and changes nothing: use that of ${least} or later.`;
+	if (least === undefined) return { readOnly: undefined };
+	return {
+		readOnly: `The tables were migrated by a later version. This command, of ${version}, may read them wrongly, and changes nothing: use that of ${least} or later.`,
+	};
 }

@@ -438,6 +438,63 @@ describe("on each database", () => {
 		await operate(place, store);
 	});
 
+	const noted = (prefix: string) => `Using the tables of --prefix ${prefix}, the only outbox in this database.\n`;
+	const decoys = (kind: "postgres" | "mysql") =>
+		// Not all of an outbox's tables, and names that begin alike.
+		["sms_texts", "sms_meta", "outbox_text", ...(kind === "postgres" ? ['"Shop_texts"'] : [])].map(
+			(name) => `create table ${name} (id int)`,
+		);
+
+	test("PostgreSQL: without --prefix the only outbox is found, in whichever schema, and several are listed", async () => {
+		const url = await create();
+		const pool = await openPool(url);
+		for (const statement of decoys("postgres")) await pool.query(statement);
+		const none = await run({ url }, "health");
+		expect([none.code, none.err]).toEqual([
+			2,
+			expect.stringMatching(/^The database \S+ at \S+ has no tables of an outbox\./),
+		]);
+		const office = createOffice(postgresStore(pool, { prefix: "messaging.crm" }));
+		await office.outbox.migrate();
+		await office.enqueue("note-1");
+		const found = await run({ url }, "explain", "note-1");
+		expect([found.code, found.err, found.out]).toEqual([
+			0,
+			noted("messaging.crm"),
+			expect.stringContaining("note-1: waiting"),
+		]);
+		const json = await run({ url }, "list", "--state", "waiting", "--json");
+		expect(JSON.parse(json.err)).toEqual({ notice: noted("messaging.crm").trim() });
+		expect(JSON.parse(json.out).texts).toHaveLength(1);
+		const wrong = await run({ url, prefix: "messaging.other" }, "health");
+		expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("Give one of: --prefix messaging.crm.")]);
+		await postgresStore(pool, { prefix: "tenant" }).migrate();
+		const several = await run({ url }, "suspend", "--reason", "Stop", "--yes");
+		expect([several.code, several.err]).toEqual([
+			2,
+			expect.stringContaining("Give one of: --prefix messaging.crm, --prefix tenant."),
+		]);
+		await postgresStore(pool).migrate();
+		expect((await run({ url }, "list")).err).toBe("");
+	});
+
+	test("SQLite: without --prefix the only outbox is found, and several are listed", async () => {
+		const url = newFile();
+		const db = new Libsql(url);
+		db.exec("create table sms_texts (id int)");
+		const none = await run({ url }, "health");
+		expect([none.code, none.err]).toEqual([2, expect.stringContaining("has no tables of an outbox.")]);
+		await sqliteStore(db, { prefix: "crm" }).migrate();
+		const found = await run({ url }, "list");
+		expect([found.code, found.err]).toEqual([0, noted("crm")]);
+		await sqliteStore(db, { prefix: "shop" }).migrate();
+		const several = await run({ url }, "list");
+		expect([several.code, several.err]).toEqual([
+			2,
+			expect.stringContaining("Give one of: --prefix crm, --prefix shop."),
+		]);
+	});
+
 	test("PostgreSQL, by pg", async () => {
 		const url = await create();
 		await operate({ url, prefix: "crm.outbox" }, postgresStore(await openPool(url), { prefix: "crm.outbox" }));
@@ -448,6 +505,22 @@ describe("on each database", () => {
 		test("and by an address of MariaDB", async () => {
 			const url = await create();
 			await operate({ url: url.replace(/^mysql:/, "mariadb:") }, mysqlStore(await openPool(url)));
+		});
+
+		test("without --prefix the only outbox of the database is found, and those beside it are listed", async () => {
+			const [url, other] = [await create(), await create()];
+			const pool = await openPool(url);
+			for (const statement of decoys("mysql")) await pool.query(statement);
+			await mysqlStore(await openPool(other), { prefix: "crm" }).migrate();
+			const beside = await run({ url }, "health");
+			const name = `${new URL(other).pathname.slice(1)}.crm`;
+			expect([beside.code, beside.err]).toEqual([2, expect.stringContaining(`--prefix ${name}`)]);
+			const found = await run({ url: other }, "list");
+			// The tests before have left outboxes beside it.
+			expect([found.code, found.err]).toEqual([0, noted("crm")]);
+			await mysqlStore(await openPool(other), { prefix: "shop" }).migrate();
+			const several = await run({ url: other }, "list");
+			expect([several.code, several.err]).toEqual([2, expect.stringContaining("--prefix crm, --prefix shop")]);
 		});
 	});
 });
@@ -575,7 +648,10 @@ describe("what it refuses", () => {
 		db.exec("update outbox_meta set schema_version = 0");
 		expect((await run({ url }, "health")).err).toContain("run outbox.migrate() first");
 		const other = await run({ url, prefix: "other" }, "suspend", "--reason", "Stop", "--yes");
-		expect([other.code, other.err]).toEqual([2, expect.stringContaining("names no tables of this database")]);
+		expect([other.code, other.err]).toEqual([
+			2,
+			expect.stringMatching(/has no tables of this --prefix\. Give one of: --prefix outbox\./),
+		]);
 		const bad = await run({ url, prefix: "drop table x" }, "health");
 		expect([bad.code, bad.err]).toEqual([2, expect.stringContaining("must be a name of letters, digits and _")]);
 	});
