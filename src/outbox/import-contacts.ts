@@ -4,7 +4,7 @@
  */
 import { cancelling } from "./cancel.ts";
 import type { ChangeRow } from "./change.ts";
-import { checkedRecord, contactOf, factsOf, folded, refuseRecord } from "./contact-records.ts";
+import { checkedRecord, contactOf, factsOf, folded, refuseRecord, schemasAt } from "./contact-records.ts";
 import { gate } from "./gate/gate.ts";
 import { type Situation, storedSituation } from "./gate/situation.ts";
 import { onOptOut } from "./gate/waiting.ts";
@@ -82,10 +82,11 @@ export async function importContacts(
 		batch.clear();
 	}
 
+	const schemas = schemasAt(now());
 	let at = -1;
 	for await (const value of records) {
 		at++;
-		const record = checkedRecord(value, at, now());
+		const record = checkedRecord(value, at, schemas);
 		if (record.kind === "begin") {
 			if (section) refuseRecord(at, "kind", 'must not be "begin" before the "end" of the export before it');
 			section = { exportedAt: Date.parse(record.exportedAt), contacts: 0 };
