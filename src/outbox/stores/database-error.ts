@@ -109,6 +109,11 @@ export function isMadeBefore(error: unknown): boolean {
 	);
 }
 
+/** PostgreSQL has given a row a key that another one has. */
+export function isKeyTaken(error: unknown): boolean {
+	return codeOf(error) === "23505";
+}
+
 /** PostgreSQL gave up waiting for a lock. */
 export function isLockTimeout(error: unknown): boolean {
 	return codeOf(error) === "55P03" || isLocked(error);

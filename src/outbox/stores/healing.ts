@@ -11,6 +11,8 @@ import { pauseSince } from "./sweep.ts";
 interface Run {
 	query: (sql: string, values: Value[]) => Promise<Row[]>;
 	change: (sql: string, values: Value[]) => Promise<number>;
+	/** Lets new rows have keys that no row has. */
+	moveKeys: () => Promise<void>;
 	/** Puts texts into their queues, and adds the rows of their agencies. */
 	putBack: (texts: readonly Row[]) => Promise<void>;
 }
@@ -22,12 +24,13 @@ export function createHealing(
 	{ addAgencies, takeHealing, astray, putForward, endFarPauses }: Statements,
 	run: Run,
 ): Pick<OutboxStore, "heal"> {
-	const { query, change, putBack } = run;
+	const { query, change, moveKeys, putBack } = run;
 	return {
 		async heal(now, signal) {
 			// The turn is in the row of everybody, which may be missing too.
 			await query(addAgencies(1), [""]);
 			if ((await change(takeHealing, [now, turnMs])) === 0) return 0;
+			await moveKeys();
 			let count = await change(endFarPauses, [now]);
 			for (let place: Value[] = astray.first; !signal?.aborted; ) {
 				const began = performance.now();

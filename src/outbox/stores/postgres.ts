@@ -49,6 +49,12 @@ const ofNumber = "recipient = $1 and ($2::text = '' or agency_id = $2::text)";
 /** When a text is due that is waked at `$1`. */
 const awake = "case when state = 'waiting' and attempts = 0 then greatest(ready_at, $1::bigint) else $1::bigint end";
 
+/** Sets the sequence of a key to the highest one, if it is behind, and if the role may. */
+const keyForward = (table: string, key: string): string => `select case when has_sequence_privilege(name, 'select')
+		and has_sequence_privilege(name, 'update') and most > coalesce(pg_sequence_last_value(name::regclass), 0)
+		then setval(name::regclass, most) end
+	from (select pg_get_serial_sequence('${table}', '${key}') as name, (select max(${key}) from ${table}) as most) as keys`;
+
 function statementsOf(names: Names, hidden: string): Statements {
 	const { texts, contacts, queues, agencies, workers, meta } = names;
 	return {
@@ -88,6 +94,7 @@ function statementsOf(names: Names, hidden: string): Statements {
 		addQueues: (count) => `insert into ${queues} (recipient, agency_id, band, due_at) values ${rowsOfMarks(count, 4)}
 			on conflict (recipient, agency_id) do update set due_at = least(${queues}.due_at, excluded.due_at),
 				band = least(${queues}.band, excluded.band), revision = ${queues}.revision + 1`,
+		keysForward: [keyForward(texts, "seq"), keyForward(queues, "id")],
 		takeHealing: `update ${agencies} set served_at = $1::bigint
 			where agency_id = '' and (served_at <= $1::bigint - $2::bigint or served_at > $1::bigint) returning 1 as one`,
 		astray: {

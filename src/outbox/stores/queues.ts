@@ -26,6 +26,10 @@ type Queues = Pick<
 interface Run {
 	query: (sql: string, values: Value[]) => Promise<Row[]>;
 	change: (sql: string, values: Value[]) => Promise<number>;
+	/** Lets new rows have keys that no row has. */
+	moveKeys: () => Promise<void>;
+	/** Runs what adds rows, once more if they were to have keys that others have. */
+	withNewKeys: <Result>(act: () => Promise<Result>) => Promise<Result>;
 	/** Throws if this version may not work. */
 	checkWork: () => Promise<void>;
 }
@@ -54,7 +58,7 @@ const turnFrom = ({ agency_id, is_suspended }: Row): Turn => ({
 	isSuspended: Number(is_suspended) > 0,
 });
 
-export function createQueues(statements: Statements, { query, change, checkWork }: Run): Queues {
+export function createQueues(statements: Statements, { query, change, moveKeys, withNewKeys, checkWork }: Run): Queues {
 	/** Agencies whose rows are there. */
 	const known = new Set<string>();
 	let knownSince = performance.now();
@@ -91,9 +95,11 @@ export function createQueues(statements: Statements, { query, change, checkWork 
 		const list = [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, queue]) => queue);
 		await addAgencies([...new Set(list.map(({ agencyId }) => agencyId))].sort());
 		for (const some of inChunks(list, mostRows))
-			await query(
-				statements.addQueues(some.length),
-				some.flatMap(({ to, agencyId, band, at }) => [to, agencyId, band, at]),
+			await withNewKeys(() =>
+				query(
+					statements.addQueues(some.length),
+					some.flatMap(({ to, agencyId, band, at }) => [to, agencyId, band, at]),
+				),
 			);
 	}
 
@@ -162,6 +168,7 @@ export function createQueues(statements: Statements, { query, change, checkWork 
 	const healing = createHealing(statements, {
 		query,
 		change,
+		moveKeys,
 		putBack(rows) {
 			known.clear();
 			return put(rows);

@@ -8,7 +8,7 @@ import { bandOf, type OutboxStore, storeMark } from "../store.ts";
 import { isUnfinished, type NewText, type OpenText, type OutboxText, type Recipient } from "../text.ts";
 import { inChunks, type Row, type Value } from "./connection.ts";
 import { createContactNames } from "./contact-names.ts";
-import { withoutValues } from "./database-error.ts";
+import { isKeyTaken, withoutValues } from "./database-error.ts";
 import { createFacts, eraseNames, factsFrom } from "./facts.ts";
 import { createNamedLeases } from "./leases.ts";
 import { createMeta, otherKeysIn, refuseUnread } from "./meta.ts";
@@ -57,11 +57,21 @@ export function createSqlStore(database: Database): OutboxStore {
 		return checked;
 	}
 
+	async function moveKeys(): Promise<void> {
+		for (const sql of statements.keysForward ?? []) await query(sql, []);
+	}
+	const withNewKeys = <Result>(act: () => Promise<Result>): Promise<Result> =>
+		act().catch(async (error: unknown) => {
+			if (!isKeyTaken(error)) throw error;
+			await moveKeys();
+			return act();
+		});
+
 	/** Nothing is awaited before the statement of a transaction, because a synchronous one ends before what is awaited. */
 	function insertMany(texts: readonly NewText[], tx: unknown): Awaitable<OutboxText[]> {
 		const all = texts.map(insertedValues);
 		const inserted = shieldedNow(all.flat(), () =>
-			tx === undefined ? check().then(() => database.insert(all)) : database.insertIn(tx, all),
+			tx === undefined ? check().then(() => withNewKeys(() => database.insert(all))) : database.insertIn(tx, all),
 		);
 		return after(inserted, (found) => {
 			const rows = new Map(found.map((row) => [String(row.id), row]));
@@ -114,7 +124,7 @@ export function createSqlStore(database: Database): OutboxStore {
 	const meta = createMeta(database.names, statements, query, change);
 	const names = createContactNames(meta);
 	const { changeTexts, changeQueues } = createSweeps(statements, { query, change });
-	const queues = createQueues(statements, { query, change, checkWork });
+	const queues = createQueues(statements, { query, change, moveKeys, withNewKeys, checkWork });
 	const facts = createFacts(statements, names, { query });
 	const leases = createNamedLeases(statements, {
 		query,

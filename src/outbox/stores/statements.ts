@@ -214,6 +214,11 @@ export interface Statements extends LeaseStatements {
 	/** recipient, agency, band, time, of each */
 	addQueues: (count: number) => string;
 	adopted: (seqs: string) => string;
+	/**
+	 * Lets new rows have keys that no row has. Only PostgreSQL gives a key that a row already has, if that row was copied with it
+	 * from another database.
+	 */
+	keysForward?: readonly string[];
 	/** now, length of a turn. The turn to look for texts that are in no queue. */
 	takeHealing: string;
 	/**
