@@ -104,7 +104,7 @@ test("a bug file is opened on the page of a sandbox that runs, with its texts if
 	await page.getByRole("button", { name: "Scenario…" }).click();
 	const buffer = Buffer.from(JSON.stringify(bug));
 	await page.getByLabel("Import a file").setInputFiles({ name: "bug.json", mimeType: "application/json", buffer });
-	await page.getByRole("dialog").getByRole("button", { name: "Close", exact: true }).click();
+	await page.getByRole("dialog").waitFor({ state: "detached" });
 	await page.getByRole("heading", { name: "Anna" }).waitFor();
 	await shows(messages(page), "Would Thursday suit you?");
 	await shows(requests(page), "key revoked");
@@ -173,7 +173,7 @@ test("a file that is none says so, and what is in one is shown as text", async (
 	const spoilt = JSON.parse(JSON.stringify(bug));
 	for (const thread of spoilt.world.agencies[0].threads) thread.name = markup;
 	await load(spoilt);
-	await page.getByRole("dialog").getByRole("button", { name: "Close", exact: true }).click();
+	await page.getByRole("dialog").waitFor({ state: "detached" });
 	await page.getByRole("button", { name: markup }).waitFor();
 	expect(await page.locator("img").count()).toBe(0);
 });

@@ -100,7 +100,12 @@ test("the attempts of one operationId are one line, with their waits and all the
 	expect(await send.locator(".attempts > span").textContent()).toMatch(
 		/503, \d+(\.\d\d)? s later no answer, \d+(\.\d\d)? s later 200$/,
 	);
-	await expect.poll(() => send.locator(".bar > .attempt").count()).toBe(3);
+	const parts = send.locator(".waits > .attempt");
+	await expect.poll(() => parts.count()).toBe(3);
+	for (const part of await parts.all()) {
+		const { width = 0, height = 0 } = (await part.boundingBox()) ?? {};
+		expect(Math.min(width, height), "a part of the bar that one can see").toBeGreaterThanOrEqual(5);
+	}
 	await shows(send, "→ no answer");
 	const text = (await send.locator("pre").textContent()) ?? "";
 	expect(text.match(/^POST /gm)).toHaveLength(3);
@@ -124,7 +129,7 @@ test("two sends and a read fit into a third of the screen, with outcome and one 
 	expect(heights).toHaveLength(5);
 	expect((heights[0] ?? 0) + (heights[1] ?? 0) + (heights[2] ?? 0)).toBeLessThan(300);
 	// One reason is there, in one row. The others come before the request once it is open.
-	expect(await friday.locator(".brief > span").count()).toBe(1);
+	expect(await friday.locator(".why > span").count()).toBe(1);
 	await friday.locator("summary").click();
 	await friday.locator("pre").waitFor();
 	const reasons = await friday.locator(".then > li").allTextContents();
@@ -135,6 +140,51 @@ test("two sends and a read fit into a third of the screen, with outcome and one 
 	await friday.locator("summary").click();
 	await shows(friday, "held");
 	expect(await friday.locator(".then").count()).toBe(0);
+});
+
+test.each([
+	["1440 px", { width: 1440, height: 900 }],
+	["200 % zoom", { width: 720, height: 450 }],
+	["390 px", { width: 390, height: 844 }],
+])("at %s a reason has room beside a long outcome, and a refused key leaves its row whole", async (_name, viewport) => {
+	const visited = await visit({}, { viewport });
+	const { page, sandbox, server, client } = visited;
+	const agency = sandbox.agency();
+	agency.contact(phone, { name: "Anna" }).writes("Hello?");
+	sandbox.clock.advance({ hours: 25 });
+	await client.agency(agency.id).messages.send({ to: phone, body: "Would Thursday at two o'clock suit you?" });
+	agency.contact(phone).declines();
+	const path = `/agencies/${server.agencyId}/messages`;
+	await sandbox.request({
+		method: "POST",
+		path,
+		apiKey: "none",
+		body: { to: phone, body: "Or would Friday suit you?" },
+	});
+	if (viewport.width < 900)
+		await page.getByRole("navigation", { name: "Panes" }).getByRole("button", { name: "Requests" }).click();
+	const send = line(page, "Thursday");
+	await send.getByRole("link", { name: "held → declined, never sent 10:00" }).waitFor();
+	const isInView = await send.locator(".why > span").evaluate((place) => {
+		const range = document.createRange();
+		const said = "The window was closed since 2026-01-06";
+		range.setStart(place.firstChild ?? place, 0);
+		range.setEnd(place.firstChild ?? place, said.length);
+		const [box, words] = [place.getBoundingClientRect(), range.getBoundingClientRect()];
+		return words.bottom <= box.bottom && words.right <= box.right;
+	});
+	expect(isInView).toBe(true);
+	const refused = line(page, "key unknown");
+	const tops = refused.locator("summary").locator("b, .target, .bad");
+	const boxes = await tops.evaluateAll((all) => all.map((each) => each.getBoundingClientRect().top));
+	expect(boxes).toHaveLength(4);
+	expect(Math.max(...boxes) - Math.min(...boxes)).toBeLessThan(2);
+	// The time since the line before is below the time, and takes nothing from the row.
+	const [time, gap] = [
+		await refused.locator("time").first().boundingBox(),
+		await refused.locator(".gap").boundingBox(),
+	];
+	expect(gap?.x).toBe(time?.x);
 });
 
 test("another text with the same operationId is another line, which does not say that it was sent", async () => {

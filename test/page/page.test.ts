@@ -152,21 +152,23 @@ test("scenarios, snapshots, export, import and reset", async () => {
 	await expect.poll(() => sandbox.agency().conversations().length).toBe(0);
 	await page.getByRole("button", { name: "Scenario…" }).click();
 	await page.getByLabel("Import a file").setInputFiles(saved);
-	await page.keyboard.press("Escape");
+	await page.getByRole("dialog").waitFor({ state: "detached" });
 	await page.getByRole("button", { name: /Anna/ }).click();
 	await shows(messages(page), "Held, not sent");
 });
 
-test("a file that is imported is shown and copied by its name, because its text is too long for a command line", async () => {
+test("a file that is imported closes the dialog, and is shown and copied by its name, because its text is too long for a command line", async () => {
 	const { page, server } = await visit();
 	const buffer = Buffer.from(JSON.stringify(createSandbox({ scenario: "busy" }).bug()));
 	await page.getByRole("button", { name: "Scenario…" }).click();
 	await page.getByLabel("Import a file").setInputFiles({ name: "busy.json", mimeType: "application/json", buffer });
-	await shows(page.getByRole("dialog"), "→ null");
-	await shows(page.getByRole("dialog"), "POST /_sandbox/import @busy.json");
+	await page.getByRole("dialog").waitFor({ state: "detached" });
+	const footer = page.getByRole("contentinfo");
+	await shows(footer, "→ done");
+	await shows(footer, "POST /_sandbox/import @busy.json");
 	await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-	await page.getByRole("dialog").getByRole("button", { name: "curl" }).click();
-	await shows(page.getByRole("dialog"), "copied");
+	await footer.getByRole("button", { name: "curl" }).click();
+	await shows(footer, "copied");
 	expect(await page.evaluate("navigator.clipboard.readText()")).toBe(
 		`curl -g -H 'Authorization: Bearer ${server.token}' -d '@busy.json' '${server.controlUrl}/import'`,
 	);

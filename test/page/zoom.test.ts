@@ -81,3 +81,32 @@ test("at 390 px the bar has room for violations and requests that wait, and for 
 	for (const held of sandbox.breakpoints.held()) held.resume();
 	await sent;
 });
+
+test("at 200 % zoom the requests of a contact have more than half of the screen", async () => {
+	const { page, client, sandbox } = await visit({ scenario: "held" }, { viewport: { width: 720, height: 450 } });
+	await client.agency(sandbox.agency().id).messages.send({ to: "+447700900101", body: "Would Friday suit you?" });
+	await page.getByRole("button", { name: /Anna/ }).click();
+	await page.getByRole("button", { name: "Requests", exact: true }).click();
+	await page.getByText("only Anna").waitFor();
+	const boxOf = async (place: ReturnType<typeof page.locator>) =>
+		(await place.boundingBox()) ?? { x: 0, y: 0, height: 0, width: 0 };
+	const filters = await boxOf(page.getByRole("search", { name: "Filter the log" }));
+	const panel = await boxOf(page.getByRole("tabpanel", { name: "Requests" }));
+	expect(panel.y + panel.height - filters.y - filters.height).toBeGreaterThan(225);
+	// All of it is there, and none over another: a row of whole buttons, with the name of the contact.
+	const parts = page.getByRole("search", { name: "Filter the log" }).locator("> *");
+	const boxes = await parts.evaluateAll((all) =>
+		all.map((each) => ({ ...each.getBoundingClientRect().toJSON(), isCut: each.scrollWidth > each.clientWidth + 1 })),
+	);
+	expect(boxes).toHaveLength(6);
+	for (const [i, { left, right, isCut }] of boxes.entries()) {
+		expect(left).toBeGreaterThanOrEqual(boxes[i - 1]?.right ?? 0);
+		expect(right).toBeLessThanOrEqual(720);
+		expect(isCut).toBe(false);
+	}
+	expect(await axeFindings(page)).toEqual([]);
+	// A moment of before has its words and buttons below.
+	await page.getByRole("slider", { name: "Go back in time" }).press("Home");
+	await page.getByRole("button", { name: "Back to now" }).click();
+	await page.getByText("now", { exact: true }).waitFor();
+});

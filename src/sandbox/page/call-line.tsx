@@ -26,7 +26,7 @@ export function CallLine() {
 }
 
 function Outcome({ error, form, answer }: { error?: string; form?: string | undefined; answer?: unknown }) {
-	if (error === undefined) return <span class="ok">→ {brief(JSON.stringify(answer))}</span>;
+	if (error === undefined) return <span class="ok">→ {answer === null ? "done" : brief(JSON.stringify(answer))}</span>;
 	return form === undefined ? <span class="bad">{error}</span> : null;
 }
 

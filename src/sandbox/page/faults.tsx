@@ -83,6 +83,21 @@ export function FaultsDialog() {
 				))}
 			</div>
 			<BreakpointsForm />
+			<h3>Armed</h3>
+			{sandbox.faults.value.length === 0 && <p class="dim">No fault waits.</p>}
+			<ul class="plain">
+				{sandbox.faults.value.map((fault) => (
+					<li class="row" key={fault.id}>
+						<span>
+							{fault.operation ?? "any operation"}
+							{fault.contact && ` of ${fault.contact}`}: {faultWords({ ...fault, ...fault.effect })}
+						</span>
+						<span class="spring" />
+						<Act call={post(`faults/${fault.id}/remove`)}>Remove</Act>
+					</li>
+				))}
+			</ul>
+			{sandbox.faults.value.length > 1 && <Act call={post("faults/clear")}>Remove all</Act>}
 			<h3>Any fault</h3>
 			<ActForm class="fields" label="New fault" call={call.value}>
 				<label>
@@ -123,21 +138,6 @@ export function FaultsDialog() {
 					Arm the fault
 				</Act>
 			</ActForm>
-			<h3>Armed</h3>
-			{sandbox.faults.value.length === 0 && <p class="dim">No fault waits.</p>}
-			<ul class="plain">
-				{sandbox.faults.value.map((fault) => (
-					<li class="row" key={fault.id}>
-						<span>
-							{fault.operation ?? "any operation"}
-							{fault.contact && ` of ${fault.contact}`}: {faultWords({ ...fault, ...fault.effect })}
-						</span>
-						<span class="spring" />
-						<Act call={post(`faults/${fault.id}/remove`)}>Remove</Act>
-					</li>
-				))}
-			</ul>
-			{sandbox.faults.value.length > 1 && <Act call={post("faults/clear")}>Remove all</Act>}
 		</Dialog>
 	);
 }

@@ -103,13 +103,15 @@ export function Line({
 					}}
 				>
 					<summary>
-						<time dateTime={at}>{secondOf(at)}</time>
+						<span class="times">
+							<time dateTime={at}>{secondOf(at)}</time>{" "}
+							<time class="gap" dateTime={realAt} title={realInstantOf(realAt)}>
+								{gapOf(realAt, before?.realAt)}
+							</time>
+						</span>
 						{children}
 						<span class={`target ${tone || "dim"}`}>{words}</span>
 						{after}
-						<time class="gap" dateTime={realAt} title={realInstantOf(realAt)}>
-							{gapOf(realAt, before?.realAt)}
-						</time>
 					</summary>
 					{isOpen.value && (
 						<>

@@ -172,7 +172,7 @@ function Attempts({ requests }: { readonly requests: readonly RequestEvent[] }) 
 	});
 	return (
 		<div class="attempts">
-			<div class="bar" aria-hidden="true">
+			<div class="waits" aria-hidden="true">
 				{parts.map(({ event, wait }) => (
 					<Fragment key={event.id}>
 						<span style={{ flexGrow: wait }} />
@@ -259,18 +259,20 @@ function Became({ outcome }: Pick<Story, "outcome">) {
 	);
 }
 
-/** The outcome and one reason, in one row. Of several attempts, their answers. */
+/** The outcome and one reason. Of several attempts, their answers. */
 function Brief({ outcome, first, requests }: Story & { readonly requests: readonly RequestEvent[] }) {
 	if (!outcome && !first) return null;
 	return (
 		<p class="brief">
 			<Became outcome={outcome} />
-			{requests.length > 1 ? (
-				<span>{`${requests.length} attempts of one operationId: ${requests.map(answerOf).join(", ")}`}</span>
-			) : (
-				<span>{first?.text}</span>
-			)}
-			{first?.rule && <Rule id={first.rule} />}
+			<span class="why">
+				{requests.length > 1 ? (
+					<span>{`${requests.length} attempts of one operationId: ${requests.map(answerOf).join(", ")}`}</span>
+				) : (
+					<span>{first?.text}</span>
+				)}
+				{first?.rule && <Rule id={first.rule} />}
+			</span>
 		</p>
 	);
 }

@@ -138,7 +138,7 @@ function download(bug: unknown): void {
 function Import() {
 	const load = async ({ currentTarget: input }: TargetedEvent<HTMLInputElement>) => {
 		const file = input.files?.[0];
-		if (file) await perform(post("import", file));
+		if (file) await perform(post("import", file), { onDone: close });
 		input.value = "";
 	};
 	return (
