@@ -18,11 +18,17 @@ import {
 import { type Change, isUnfinished, type OutboxText } from "./text.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** Ids of the texts that `cancelAll` found. */
+/**
+ * Ids of texts. Each one that was unfinished when `cancelAll` or `erase` was called is in exactly one of the lists, also if a worker ended
+ * it meanwhile. One that had ended before is in none.
+ */
 export interface CancelledTexts {
 	/** Texts that were not sent and will not be. */
 	cancelled: string[];
-	/** Texts that were `sending` or `held`, or whose conversation could not be read. They may still be delivered. */
+	/**
+	 * Texts that were `sending` or `held`, whose conversation could not be read, or that a worker has sent meanwhile. They may still be
+	 * delivered, or are delivered already.
+	 */
 	tooLate: string[];
 }
 
@@ -67,7 +73,10 @@ export async function erase(context: OutboxContext, given: EraseOptions): Promis
 	return found;
 }
 
-/** First no further text may begin, then each one is cancelled. */
+/**
+ * First no further text may begin, then each one is cancelled. They are listed before that too, because workers end what is stopped at
+ * once, and it would be in no list.
+ */
 async function stop(
 	context: OutboxContext,
 	whose: Whose | WholeAgency,
@@ -75,12 +84,15 @@ async function stop(
 	by?: string,
 ): Promise<CancelledTexts> {
 	const { store, clock } = context.options;
+	const idsOf = async (): Promise<string[]> => (await store.unfinished(whose)).map(({ id }) => id);
 	await clock.measure();
+	const before = await idsOf();
 	await store.stop(whose, marks.erase ? "erase" : "cancelAll");
 	const found: CancelledTexts = { cancelled: [], tooLate: [] };
-	for (const { id } of await store.unfinished(whose)) {
+	for (const id of new Set([...before, ...(await idsOf())])) {
 		const row = await cancelText(context, id, marks, by);
-		found[row?.state === "cancelled" ? "cancelled" : "tooLate"].push(id);
+		const isUnsent = row?.state === "cancelled" || row?.state === "expired";
+		found[isUnsent ? "cancelled" : "tooLate"].push(id);
 	}
 	return found;
 }

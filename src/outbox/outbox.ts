@@ -190,9 +190,11 @@ export interface Outbox {
 	 * Covers texts whose transaction is still open. Texts that are enqueued later are sent. Without `agencyId` it covers all
 	 * agencies.
 	 *
-	 * With `agencyId` and without `to` it does so for all contacts of the agency, for example when the agency leaves you. From the
-	 * beginning on no request for one of their texts begins. They end one after the other, and if your process dies meanwhile, workers
+	 * With `agencyId` and without `to` it does so for all contacts of the agency, for example when the agency leaves you. Once it has
+	 * listed their texts, no request for one of them begins. They end one after the other, and if your process dies meanwhile, workers
 	 * end the rest.
+	 *
+	 * Your workers may go on meanwhile. Each text that was unfinished when you called is in exactly one list of the result.
 	 *
 	 * @throws PartnerInvalidInput if neither `to` nor `agencyId` is given, or if `to` is given as undefined
 	 * @example
