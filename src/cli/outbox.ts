@@ -499,7 +499,7 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 					const found = await safely(operator.optedOut({ to, agencyId }));
 					for (const sentence of optedOutSentences(found)) say(sentence);
 					tell(found);
-					return 0;
+					return found.isAgencyKnown ? 0 : 1;
 				});
 			},
 		},

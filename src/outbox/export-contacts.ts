@@ -31,6 +31,11 @@ export interface ToldFact {
 export interface OptOutStatus {
 	/** Whether they get no notices and no marketing now. */
 	isOptedOut: boolean;
+	/**
+	 * Whether a worker has seen a text of the agency, or something is stored of the contact there. If not, look at the id: what this
+	 * says is true only of all agencies.
+	 */
+	isAgencyKnown: boolean;
 	/** When they last asked for no more texts; null if they never did. */
 	optOut: ToldFact | null;
 	/** When they last asked for texts again, or a person said so; null if never. */
@@ -51,8 +56,10 @@ export async function optedOutOf(store: OutboxStore, to: string, agencyId: strin
 		{ keyId: "", hash: "", agencyId },
 		rows.filter((row) => row.agencyId === "" || row.agencyId === agencyId),
 	);
+	const isAgencyKnown = rows.some((row) => row.agencyId === agencyId) || (await store.consent(agencyId)).isKnown;
 	return {
 		isOptedOut: isOptedOut(storedView(factsOf(known))),
+		isAgencyKnown,
 		optOut: newest(known.facts, "optedOut"),
 		optIn: newest(known.facts, "optedIn"),
 	};

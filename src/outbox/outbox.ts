@@ -235,11 +235,13 @@ export interface Outbox {
 	optIn: (options: StopOptions) => Promise<boolean>;
 	/**
 	 * Returns whether a contact has opted out of the texts of an agency, as far as the outbox knows: since when, what told of it, and who.
-	 * It makes no request, so that a STOP that no worker has read yet is not in it. It knows those who were erased, too.
+	 * It makes no request, so that a STOP that no worker has read yet is not in it. It knows those who were erased, too. With the id of
+	 * an agency that is new to the outbox, or mistyped, `isAgencyKnown` is false.
 	 *
 	 * @throws PartnerInvalidInput for a bad number or agency
 	 * @example
-	 * const { isOptedOut, optOut } = await outbox.optedOut({ agencyId: agency.id, to: "+447700900101" });
+	 * const { isOptedOut, isAgencyKnown, optOut } = await outbox.optedOut({ agencyId: agency.id, to: "+447700900101" });
+	 * if (!isAgencyKnown) console.log("is it the right agency?");
 	 * if (isOptedOut) console.log(optOut?.at, optOut?.source, optOut?.by);
 	 */
 	optedOut: (options: OptedOutOptions) => Promise<OptOutStatus>;

@@ -216,8 +216,8 @@ export interface OutboxStore extends DatabaseStore {
 	rest: (lease: Lease, now: number) => Promise<boolean>;
 	/** Finds the agencies that have texts, or had some. */
 	agencies: () => Promise<string[]>;
-	/** What was learned of an agency's requests for consent, as JSON, and its revision. */
-	consent: (agencyId: string) => Promise<{ consent: string | null; revision: number }>;
+	/** What was learned of an agency's requests for consent, as JSON, and its revision; and whether a worker has seen the agency. */
+	consent: (agencyId: string) => Promise<{ consent: string | null; revision: number; isKnown: boolean }>;
 	/** Stores that. Returns false if another worker has done so since that revision. */
 	keepConsent: (agencyId: string, consent: string, revision: number) => Promise<boolean>;
 	/** Finds the pauses; that of everybody has an empty `agencyId`, and that of everybody's sends `*`. And finds the alerts. */

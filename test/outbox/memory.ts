@@ -414,7 +414,10 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			due.sort((a, b) => b.band - a.band || a.dueAt - b.dueAt);
 			return due.slice(0, limit).map(({ to }) => to);
 		},
-		consent: async (agencyId) => consents.get(agencyId) ?? { consent: null, revision: 0 },
+		consent: async (agencyId) => ({
+			...(consents.get(agencyId) ?? { consent: null, revision: 0 }),
+			isKnown: consents.has(agencyId) || servedAt.has(agencyId),
+		}),
 		async keepConsent(agencyId, consent, revision) {
 			if ((consents.get(agencyId)?.revision ?? 0) !== revision) return false;
 			consents.set(agencyId, { consent, revision: revision + 1 });

@@ -567,7 +567,7 @@ describe("no No is", () => {
 		anna.taps("visit_no");
 		await pass({ hours: 3 });
 		expect(await stateOf(world, "notice")).not.toEqual(declined);
-		expect(await world.store.consent(agency.id)).toEqual({ consent: null, revision: 0 });
+		expect(await world.store.consent(agency.id)).toMatchObject({ consent: null, revision: 0 });
 	});
 });
 

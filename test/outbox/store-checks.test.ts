@@ -198,7 +198,11 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 	["asleep finds nothing", /asleep: expected/, () => ({ asleep: async () => [] })],
 	["awaken does nothing", /times after awaken/, () => ({ awaken: async () => {} })],
 	["agencies finds nothing", /agencies: expected/, () => ({ agencies: async () => [] })],
-	["consent finds nothing", /consent: expected/, () => ({ consent: async () => ({ consent: null, revision: 0 }) })],
+	[
+		"consent finds nothing",
+		/consent: expected/,
+		() => ({ consent: async () => ({ consent: null, revision: 0, isKnown: false }) }),
+	],
 	["keepConsent believes everybody", /one who knew less/, () => ({ keepConsent: async () => true })],
 	["resume does nothing", /paused after resume/, () => ({ resume: async () => {} })],
 	[

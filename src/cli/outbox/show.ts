@@ -252,13 +252,16 @@ export function withoutReasons(store: OutboxStore): OutboxStore {
 }
 
 /** Whether a contact has opted out, for a person. */
-export function optedOutSentences({ isOptedOut, optOut, optIn }: OptOutStatus): string[] {
+export function optedOutSentences({ isOptedOut, isAgencyKnown, optOut, optIn }: OptOutStatus): string[] {
 	const told = (what: string, found: ToldFact | null): string[] => {
 		if (!found) return [];
 		const by = found.by === null ? "" : `, by ${found.by}`;
 		return [`${what} on ${shown(found.at.getTime())} (${found.source}${by}).`];
 	};
+	const unknown =
+		"No worker has seen an agency of this id here, and nothing is stored of the contact there: is it the right id?";
 	return [
+		...(isAgencyKnown ? [] : [unknown]),
 		isOptedOut
 			? "Opted out: they get no notices and no marketing of this agency."
 			: "Not opted out, as far as the outbox knows.",

@@ -225,7 +225,8 @@ export function createQueues(statements: Statements, { query, change, moveKeys, 
 		async consent(agencyId) {
 			const [row] = await query(statements.consent, [agencyId]);
 			const consent = row?.consent ?? null;
-			return { consent: consent === null ? null : String(consent), revision: Number(row?.consent_revision ?? 0) };
+			const revision = Number(row?.consent_revision ?? 0);
+			return { consent: consent === null ? null : String(consent), revision, isKnown: row !== undefined };
 		},
 		async keepConsent(agencyId, consent, revision) {
 			await addAgencies([agencyId]);

@@ -83,6 +83,7 @@ describe.each(usePlaces(import.meta.url))("on %s", (name, open) => {
 		const told = (contact = happy) => to.optedOut({ agencyId: agency.id, to: contact.phoneNumber });
 		expect(await told(byTelephone)).toEqual({
 			isOptedOut: true,
+			isAgencyKnown: true,
 			optOut: { at: sandbox.clock.now(), clock: "outbox", source: "optOut", by: "Ann" },
 			optIn: null,
 		});
@@ -90,7 +91,7 @@ describe.each(usePlaces(import.meta.url))("on %s", (name, open) => {
 			isOptedOut: true,
 			optOut: { clock: "service", source: "reading", by: null },
 		});
-		expect(await told()).toEqual({ isOptedOut: false, optOut: null, optIn: null });
+		expect(await told()).toEqual({ isOptedOut: false, isAgencyKnown: true, optOut: null, optIn: null });
 	});
 
 	test("a START after a STOP and a STOP after a START count, by whichever clock, in the one outbox, the other or both", async () => {

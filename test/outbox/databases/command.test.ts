@@ -194,6 +194,40 @@ test("what a check of the application gave as its reason is shown with --show-co
 	expect((await outbox.status("gone"))?.hookReason).toBe(reason);
 });
 
+test("opted-out and optedOut say that an agency is new to the outbox, or mistyped", async () => {
+	const { store, ...place } = await openFile();
+	const { agency, anna, outbox, enqueue } = createOffice(store);
+	const { phoneNumber: to } = anna;
+	const ask = (agencyId: string, ...more: string[]) => run(place, "opted-out", to, "--agency", agencyId, ...more);
+	const isKnown = async (agencyId: string) => (await outbox.optedOut({ agencyId, to })).isAgencyKnown;
+	expect([await isKnown(agency.id), (await ask(agency.id)).code]).toEqual([false, 1]);
+	await enqueue("note-1");
+	await outbox.runOnce();
+	anna.writes("STOP");
+	await enqueue("note-2");
+	await outbox.runOnce();
+	const known = await ask(agency.id);
+	expect([await isKnown(agency.id), known.code, known.out]).toEqual([true, 0, expect.stringMatching(/^Opted out/)]);
+	expect((await outbox.optedOut({ agencyId: agency.id, to: "+447700900102" })).isAgencyKnown).toBe(true);
+	const mistyped = `${agency.id.slice(0, -1)}${agency.id.endsWith("0") ? "1" : "0"}`;
+	for (const id of [mistyped, ` ${agency.id}`, `${agency.id} `, agency.id.toUpperCase(), "agy_0000000000000000"]) {
+		const { code, out } = await ask(id);
+		expect([code, inWords(out)]).toEqual([
+			1,
+			expect.stringMatching(/^No worker has seen an agency of this id .* right id\?/),
+		]);
+		expect(JSON.parse((await ask(id, "--json")).out)).toMatchObject({ isOptedOut: false, isAgencyKnown: false });
+	}
+	expect(await isKnown(mistyped)).toBe(false);
+	await outbox.optOut({ agencyId: mistyped, to });
+	expect(await isKnown(mistyped)).toBe(true);
+	await outbox.optOut({ to });
+	expect(await outbox.optedOut({ agencyId: "agy_0000000000000000", to })).toMatchObject({
+		isOptedOut: true,
+		isAgencyKnown: false,
+	});
+});
+
 test("list says in a sentence that a text ended because its contact wrote STOP, or was never asked", async () => {
 	const { store, ...place } = await openFile();
 	const { sandbox, anna, outbox, enqueue } = createOffice(store);

@@ -71,14 +71,18 @@ export const operationChecks: Check[] = [
 		async run(given) {
 			const store = await given(textOf("a"));
 			const { agencyId } = recipient;
-			equal("consent of a new store", await store.consent(agencyId), { consent: null, revision: 0 });
+			equal("consent of a new store", await store.consent(agencyId), { consent: null, revision: 0, isKnown: false });
 			equal("the first one", await store.keepConsent(agencyId, '{"templates":["Zö’ "]}', 0), true);
 			equal("one who knew less", await store.keepConsent(agencyId, "{}", 0), false);
-			equal("consent", await store.consent(agencyId), { consent: '{"templates":["Zö’ "]}', revision: 1 });
+			equal("consent", await store.consent(agencyId), {
+				consent: '{"templates":["Zö’ "]}',
+				revision: 1,
+				isKnown: true,
+			});
 			equal("the next one", await store.keepConsent(agencyId, "{}", 1), true);
-			equal("consent afterwards", await store.consent(agencyId), { consent: "{}", revision: 2 });
+			equal("consent afterwards", await store.consent(agencyId), { consent: "{}", revision: 2, isKnown: true });
 			const other = otherAgency.agencyId;
-			equal("consent of another agency", await store.consent(other), { consent: null, revision: 0 });
+			equal("consent of another agency", await store.consent(other), { consent: null, revision: 0, isKnown: false });
 		},
 	},
 	{
