@@ -1,5 +1,6 @@
 import type { Sandbox } from "messaging-conversations/sandbox";
 import { createControls } from "../../src/sandbox/routes/controls.ts";
+import { LongJson } from "../../src/sandbox/routes/route.ts";
 import { answerControl } from "../../src/sandbox/server/control.ts";
 import {
 	createEventStreams,
@@ -33,6 +34,8 @@ export function createTransport(sandbox: Sandbox): typeof fetch {
 		}
 		const body = new Uint8Array(await new Response(init.body).arrayBuffer());
 		const { status, result } = await answerControl(controls, method, `/${path}${url.search}`, body);
+		if (result instanceof LongJson)
+			return new Response([...result.pieces].join(""), { headers: { "content-type": "application/json" } });
 		return Response.json(result, { status });
 	};
 }

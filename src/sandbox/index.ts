@@ -15,7 +15,7 @@ import { pastOf } from "./archive/past.ts";
 import { archiveFrom } from "./archive/schema.ts";
 import type { Call, Reply } from "./base/call.ts";
 import { assertValid, fields, wholeFrom } from "./base/input.ts";
-import { inSlices } from "./base/slices.ts";
+import { atOnce, inSlices } from "./base/slices.ts";
 import { withoutInJson } from "./base/unlogged.ts";
 import { type AgencyControl, createAgencyControl } from "./controls/agency.ts";
 import { createBreakpointsControl } from "./controls/breakpoints.ts";
@@ -33,6 +33,7 @@ import type { Connection, Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createFetch } from "./service/fetch.ts";
 import { handle, keyFrom } from "./service/handle.ts";
 import { perform, replay } from "./service/perform.ts";
+import type { SandboxEvent } from "./world/event.ts";
 import type { WantedEvents } from "./world/event-log.ts";
 import { instant } from "./world/instant.ts";
 import { policyFrom } from "./world/policy.ts";
@@ -190,6 +191,10 @@ function create(options: SandboxOptions, moment?: Moment): Sandbox {
 		journal.load(restored);
 	};
 	if (moment) goBack(moment);
+	const readEvents = (options: WantedEvents): Generator<void, SandboxEvent[]> => {
+		assertValid("events", options, eventsRule);
+		return events.reading(options);
+	};
 	const check = (options?: CheckOptions): void => assertUsed(world, options);
 	const connection: Connection = {
 		baseUrl,
@@ -215,10 +220,7 @@ function create(options: SandboxOptions, moment?: Moment): Sandbox {
 		message: (id) => createMessageControl(world, id),
 		flow: (id) => createFlowControl(world, id),
 		during: createDuring(world),
-		events(options = {}) {
-			assertValid("events", options, eventsRule);
-			return events.read(options);
-		},
+		events: (options = {}) => atOnce(readEvents(options)),
 		forgotten: () => events.gone(),
 		search,
 		subscribe(listener) {
@@ -293,6 +295,7 @@ function create(options: SandboxOptions, moment?: Moment): Sandbox {
 		answer,
 		isAuthorized: (authorization) => keyFrom(world, authorization) !== undefined,
 		observe: observed.report,
+		events: async (options) => inSlices(readEvents(options)),
 		search: searchSlowly,
 		bug: (options) => inSlices(writeBug(world, options)),
 		world: () => archive(world),

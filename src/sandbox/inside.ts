@@ -4,6 +4,8 @@ import type { BugOptions } from "./archive/bug.ts";
 import type { BugFile } from "./archive/bug-file.ts";
 import type { Call, Reply } from "./base/call.ts";
 import type { ObservedReport } from "./controls/observed.ts";
+import type { SandboxEvent } from "./world/event.ts";
+import type { WantedEvents } from "./world/event-log.ts";
 import type { Found, SearchOptions } from "./world/search.ts";
 
 /*
@@ -24,10 +26,12 @@ export interface Inside {
 	isAuthorized(authorization: string | undefined): boolean;
 	/** Takes in what another process reports of its outboxes and feeds. Throws a TypeError that names the field. */
 	observe(report: ObservedReport): void;
+	/** Reads events as `events` does, and lets requests be answered meanwhile. */
+	events(wanted: WantedEvents): Promise<SandboxEvent[]>;
 	/** Searches as `search` does, and lets requests be answered meanwhile. */
 	search(query: string, options?: SearchOptions): Promise<Found>;
-	/** The bug file as JSON, in pieces. Lets requests be answered while it is written, and has nothing of those. */
-	bug(options?: BugOptions): Promise<readonly string[]>;
+	/** The bug file as JSON, in pieces, once. Lets requests be answered while it is written, and has nothing of those. */
+	bug(options?: BugOptions): Promise<Iterable<string>>;
 	/** Everything that exists, with the keys, for `restore`. */
 	world(): Archive;
 	/** The bug file that it has opened; null if it has none, or was reset since. */

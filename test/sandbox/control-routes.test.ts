@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { createSandbox } from "../../src/sandbox/index.ts";
 import { type SandboxServer, serve } from "../../src/sandbox/server.ts";
 import { isRecord } from "./contract.ts";
@@ -686,4 +686,34 @@ test("a stream reports a running clock once a second, and leaves out long answer
 	await new Promise((resolve) => setTimeout(resolve, 50));
 	sandbox.clock.advance({ ms: 100 });
 	expect(await step).toMatchObject([{ type: "clock.moved", to: after(0, 5_100) }]);
+});
+
+test.each([
+	"events?types=request",
+	"events?brief=true&after=0&types=request",
+	`events?types=request&contact=${encodeURIComponent(ANNA)}&limit=5000`,
+	`events?contact=${encodeURIComponent(BRAM)}`,
+])("requests are answered while GET %s goes through a long log, which has nothing of them", async (path) => {
+	const send = { method: "POST", path: `/agencies/${server.agencyId}/messages`, body: { to: ANNA, body: "Hello" } };
+	for (let sent = 0; sent < 3_000; sent += 1) await sandbox.request(send);
+	const before = path.includes(encodeURIComponent(BRAM)) ? 0 : 3_000;
+	// Two parts of the work take longer than requests may wait.
+	const { performance } = globalThis;
+	let now = performance.now();
+	vi.stubGlobal("performance", { now: () => (now += 5) });
+	onTestFinished(() => void vi.unstubAllGlobals());
+	let hasBegun = false;
+	const reading = fetch(`${server.controlUrl}/${path}`, { headers: { "x-sandbox-token": server.token } }).finally(
+		() => (hasBegun = true),
+	);
+	let answered = 0;
+	while (!hasBegun) {
+		const response = await fetch(`${server.baseUrl}/me`, { headers: { authorization: `Bearer ${server.apiKey}` } });
+		await response.text();
+		answered++;
+	}
+	expect(answered).toBeGreaterThan(3);
+	const { length } = await (await reading).json();
+	// One of them may have come before.
+	expect(length - before).toBeOneOf([0, 1]);
 });

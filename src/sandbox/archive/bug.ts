@@ -39,37 +39,44 @@ const optionsRule = fields<BugOptions>({
 
 /** The bug file of a world as it is. */
 export const takeBug = (world: World, options?: BugOptions): WholeBug =>
-	JSON.parse(atOnce(writeBug(world, options)).join(""));
+	JSON.parse([...atOnce(writeBug(world, options))].join(""));
 
 /**
- * The same as JSON, in pieces, with a pause after each small part. It is of the moment of the first step: what happens
+ * The same as JSON, in pieces, once, with a pause after each small part. It is of the moment of the first step: what happens
  * meanwhile is not in it.
  */
-export function* writeBug(world: World, options: BugOptions = {}): Generator<void, readonly string[]> {
+export function* writeBug(world: World, options: BugOptions = {}): Generator<void, Iterable<string>> {
 	assertValid("bug", options, optionsRule);
 	const { keepContent = false, contact = null, agencyId = null, request = null } = options;
 	if (agencyId !== null && !world.agencies.has(agencyId))
 		throw new TypeError("bug: agencyId must be the id of an agency.");
-	const { bug, keys } = captureBug(world, { agencyId, contact, request });
+	const { bug, keys } = yield* captureBug(world, { agencyId, contact, request });
 	const make = keepContent ? asTheyAre : yield* redactionOf(bug);
 	const hide = hideKeys(keys);
-	const pieces = new Map<string, readonly string[]>();
+	const pieces = new Map<string, Iterable<string>>();
 	const events: WrittenEvent[] = [];
+	let bytes = 0;
+	const hidden = (json: string): string => {
+		const text = hide(json);
+		bytes += bytesOf(text);
+		return text;
+	};
 	for (const [name, value] of Object.entries(fieldsOf(bug, make))) {
 		if (value === undefined) continue;
 		const texts: string[] = [];
 		pieces.set(name, texts);
-		if (name !== "events") yield* writeLazy(value, (json) => void texts.push(hide(json)));
+		if (name !== "events") yield* writeLazy(value, (json) => void texts.push(hidden(json)));
 		else
 			for (const given of bug.events) {
+				const before = bytes;
 				const event = make.event(given);
-				const text = hide(JSON.stringify(event));
+				const text = hidden(JSON.stringify(event));
 				const { type, correlationId } = event;
-				events.push({ text, bytes: bytesOf(text), isRequest: type === "request", correlationId });
+				events.push({ text, bytes: bytes - before, isRequest: type === "request", correlationId });
 				yield;
 			}
 	}
-	const dropped = tooMany(events, [...pieces.values()].flat(), make.head(bug).place.request);
+	const dropped = yield* tooMany(events, bytes + events.length, make.head(bug).place.request);
 	if (dropped.size > 0) {
 		const { gone } = bug;
 		const lost = new Set([...dropped].filter(({ isRequest }) => isRequest).map((event) => event.correlationId));
@@ -79,9 +86,26 @@ export function* writeBug(world: World, options: BugOptions = {}): Generator<voi
 		pieces.set("requests", [JSON.stringify(left)]);
 	}
 	const kept = events.filter((event) => !dropped.has(event));
-	pieces.set("events", ["[", ...kept.map(({ text }, at) => (at === 0 ? text : `,${text}`)), "]"]);
-	const fields = [...pieces].map(([name, texts], at) => [`${at === 0 ? "{" : ","}"${name}":`, ...texts]);
-	return [...fields.flat(), "}"];
+	pieces.set("events", listOf(kept));
+	return objectOf(pieces);
+}
+
+/** Events as a list in JSON, in pieces. */
+function* listOf(events: readonly WrittenEvent[]): Generator<string, void> {
+	yield "[";
+	for (const [at, { text }] of events.entries()) yield at === 0 ? text : `,${text}`;
+	yield "]";
+}
+
+/** Fields as an object in JSON, in pieces. */
+function* objectOf(fields: ReadonlyMap<string, Iterable<string>>): Generator<string, void> {
+	let separator = "{";
+	for (const [name, texts] of fields) {
+		yield `${separator}"${name}":`;
+		yield* texts;
+		separator = ",";
+	}
+	yield "}";
 }
 
 interface WrittenEvent {
@@ -95,13 +119,16 @@ interface WrittenEvent {
 const longestWritten = 90_000_000;
 
 /** The oldest events, if the file were too long to be opened again. That of the request where the reader is to look stays. */
-function tooMany(events: readonly WrittenEvent[], others: readonly string[], shown: string | null): Set<WrittenEvent> {
+function* tooMany(
+	events: readonly WrittenEvent[],
+	bytes: number,
+	shown: string | null,
+): Generator<void, ReadonlySet<WrittenEvent>> {
 	const dropped = new Set<WrittenEvent>();
-	let over = -longestWritten;
-	for (const text of others) over += bytesOf(text);
-	for (const { bytes } of events) over += bytes + 1;
+	let over = bytes - longestWritten;
 	for (const event of events) {
 		if (over <= 0) break;
+		yield;
 		if (event.correlationId !== null && event.correlationId === shown) continue;
 		dropped.add(event);
 		over -= event.bytes + 1;
@@ -120,30 +147,39 @@ interface CapturedBug extends Omit<WholeBug, "events" | "content"> {
 	readonly events: Iterable<SandboxEvent>;
 }
 
-function captureBug(world: World, place: BugPlace): { readonly bug: CapturedBug; readonly keys: readonly Key[] } {
-	const history = world.history.dump();
-	// A restore takes keys back, which the past still has.
-	const allKeys = [...world.keys.values(), ...history.flatMap(({ rest }) => rest?.keys ?? [])];
-	const named = nameKeys(allKeys);
+/** All of the world that a file needs is captured before the first pause, and is shared with it where it never changes. */
+function* captureBug(
+	world: World,
+	place: BugPlace,
+): Generator<void, { readonly bug: CapturedBug; readonly keys: readonly Key[] }> {
+	const steps = world.history.dump();
 	const { keys, ...rest } = capture(world);
+	const { entries, violations, replaced } = world.journal.dump();
+	const events = world.events.each();
+	const head = {
+		takenAt: iso(Date.now()),
+		policy: { ...world.policy },
+		variation: world.variation ?? null,
+		gone: world.events.gone(),
+	};
+	yield;
+	const history = yield* steps;
+	// A restore takes keys back, which the past still has.
+	const allKeys = [...keys, ...history.flatMap(({ rest }) => rest?.keys ?? [])];
+	const named = nameKeys(allKeys);
 	const past = history.map(
 		({ rest, ...step }): BugStep => ({ ...step, rest: rest && { ...rest, keys: rest.keys.map(named.key) } }),
 	);
-	const { entries, violations, replaced } = world.journal.dump();
-	const events = world.events.each();
 	const bug: CapturedBug = {
 		...bugFormat,
-		takenAt: iso(Date.now()),
+		...head,
 		place,
-		policy: { ...world.policy },
-		variation: world.variation ?? null,
 		world: { ...rest, keys: keys.map(named.key) },
 		events: {
 			*[Symbol.iterator]() {
 				for (const event of events) yield named.event(event);
 			},
 		},
-		gone: world.events.gone(),
 		requests: entries.map(({ correlationId }) => correlationId),
 		violations: violations.map((each) => ({ ...each, explanation: named.sentence(each.explanation) })),
 		replaced,

@@ -4,9 +4,18 @@ import type { IntegrationControl } from "../controls/integration.ts";
 import type { Sandbox, Snapshot } from "../index.ts";
 import type { OpenedBug } from "../inside.ts";
 
-/** An answer that is JSON already, in pieces: to write it takes so long that requests must be answered meanwhile. */
+/** An answer as JSON in pieces, once: to write it takes so long that requests must be answered meanwhile. */
 export class LongJson {
-	constructor(readonly pieces: readonly string[]) {}
+	constructor(readonly pieces: Iterable<string>) {}
+}
+
+/** A list whose items become JSON one by one. */
+export const longList = (items: readonly unknown[]): LongJson => new LongJson(piecesOf(items));
+
+function* piecesOf(items: readonly unknown[]): Generator<string, void> {
+	yield "[";
+	for (const [at, item] of items.entries()) yield `${at === 0 ? "" : ","}${JSON.stringify(item)}`;
+	yield "]";
 }
 
 /** What a route acts on: the sandbox, and what the path names. */

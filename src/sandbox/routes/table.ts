@@ -14,7 +14,7 @@ import type { SandboxEventType } from "../world/event.ts";
 import type { FaultOptions } from "../world/fault.ts";
 import { scopes, visibilityReasons } from "../world/world.ts";
 import { excerpt, listed, withoutAnswer } from "./listing.ts";
-import { get, LongJson, type Place, post, type Route } from "./route.ts";
+import { get, LongJson, longList, type Place, post, type Route } from "./route.ts";
 
 /*
  * Every control of the sandbox by method and path, in the order of the page. The tables of docs/sandbox-routes.md are
@@ -443,14 +443,14 @@ const state = [
 		},
 		body: "none; in the query `after` and `before` (numbers of events), `limit` (at most so many: the newest, or the first ones if there is an after), `types` (only these, with commas between), `contact` (only events of this number), `brief` (true leaves out the answers of requests, except refusals)",
 		answers: "what happened, as below",
-		run: ({ sandbox }, { after, before, limit, types, contact, brief }) => {
+		run: async ({ sandbox }, { after, before, limit, types, contact, brief }) => {
 			const numbers = { after: numberOf(after), before: numberOf(before), limit: numberOf(limit) };
-			const events = sandbox.events({
+			const events = await insideOf(sandbox).events({
 				...numbers,
 				types: types?.split(",") as SandboxEventType[] | undefined,
 				contact,
 			});
-			return brief ? events.map(withoutAnswer) : events;
+			return longList(brief ? events.map(withoutAnswer) : events);
 		},
 	}),
 	get("search", {
@@ -488,7 +488,7 @@ const state = [
 	get("requests", {
 		answers:
 			"the requests to the service, the oldest first, without keys; `explanation` says why one was refused or how a fault changed its answer, else it is null",
-		run: ({ sandbox }) => sandbox.requests(),
+		run: ({ sandbox }) => longList(sandbox.requests()),
 	}),
 	post("request", {
 		takes: {

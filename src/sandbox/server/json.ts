@@ -21,7 +21,9 @@ export async function longJson(response: ServerResponse, { pieces }: LongJson): 
 		if (part.length < longestPart) continue;
 		const isRead = response.write(part);
 		part = "";
-		await (isRead ? new Promise((resolve) => setImmediate(resolve)) : readOrClosed(response));
+		if (!isRead) await readOrClosed(response);
+		// A fast reader has read it at once, before anything else has had a turn.
+		await new Promise((resolve) => setImmediate(resolve));
 		if (response.destroyed) return;
 	}
 	response.end(part);

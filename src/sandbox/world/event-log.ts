@@ -1,5 +1,6 @@
 import { type Bounded, createBounded } from "../base/bounded.ts";
 import { withoutMarks } from "../base/own.ts";
+import { atOnce } from "../base/slices.ts";
 import type { EventStamp, SandboxEvent, SandboxEventType } from "./event.ts";
 import { iso } from "./instant.ts";
 import { weightOfHeaders } from "./journal.ts";
@@ -53,6 +54,8 @@ export interface EventLog {
 	addRequest(request: NewRequest): void;
 	/** Builds the events that are kept and asked for. */
 	read(wanted: WantedEvents): SandboxEvent[];
+	/** The same, with a pause after each few. What happens after the first step is not in it. */
+	reading(wanted: WantedEvents): Generator<void, SandboxEvent[]>;
 	/**
 	 * Goes through all events that are kept at this moment, the oldest first. They are not to be changed, and their sentences have
 	 * marks.
@@ -93,16 +96,20 @@ export interface LogEntry {
 interface Kept extends LogEntry {
 	readonly id: number;
 	readonly action: number;
+	readonly type: SandboxEventType;
 	readonly weight: number;
 	readonly correlationId: string | null;
 	answer: NewRequest["answer"] | null;
 	isAnswerGone?: boolean;
+	/** The number of its contact, once somebody has asked for it: see {@link contactOf}. */
+	contact?: string | null;
 }
 
 const atMost = 200_000;
 const weight = 32 * 2 ** 20;
 const weightOfAnswers = 32 * 2 ** 20;
 const tickMs = 1_000;
+const eventsInARow = 100;
 
 /** An event with the answer that is left of it. Do not change it, because answers share their rows. */
 export const built = ({ build, answer }: Pick<LogEntry, "build" | "answer">): SandboxEvent =>
@@ -192,6 +199,7 @@ export function createEventLog(now: () => number, { changed, stepped }: Watcher)
 	const plain = (event: SandboxEvent): Kept => ({
 		id: event.id,
 		action: event.action,
+		type: event.type,
 		weight: weightOf(event),
 		isRequest: false,
 		correlationId: event.correlationId,
@@ -204,6 +212,14 @@ export function createEventLog(now: () => number, { changed, stepped }: Watcher)
 		goneRequests = gone.requests;
 		goneAnswers = gone.answers;
 	};
+	function* reading(wanted: WantedEvents): Generator<void, SandboxEvent[]> {
+		const read: SandboxEvent[] = [];
+		for (const event of yield* wantedIn(kept, wanted)) {
+			read.push(shown(built(event)));
+			if (read.length % eventsInARow === 0) yield;
+		}
+		return read;
+	}
 	return {
 		add(event) {
 			changed(event);
@@ -222,6 +238,7 @@ export function createEventLog(now: () => number, { changed, stepped }: Watcher)
 			keep({
 				id: own.id,
 				action: own.action,
+				type: "request",
 				weight,
 				isRequest: true,
 				correlationId: own.correlationId,
@@ -229,25 +246,15 @@ export function createEventLog(now: () => number, { changed, stepped }: Watcher)
 				build: (left) => build(own, left),
 			});
 		},
-		read({ after, before = Number.POSITIVE_INFINITY, limit = atMost, types, contact }) {
-			const [from, to] = [firstFrom(kept, (after ?? 0) + 1), firstFrom(kept, before)];
-			const isNewest = after === undefined;
-			if (types === undefined && contact === undefined) {
-				const some = isNewest ? kept.slice(Math.max(to - limit, 0), to) : kept.slice(from, Math.min(to, from + limit));
-				return some.map((event) => shown(built(event)));
-			}
-			const wanted = kept.slice(from, to).filter((event) => {
-				if (types && !types.includes(event.isRequest ? "request" : built(event).type)) return false;
-				return contact === undefined || Object(built(event)).contact === contact;
-			});
-			const some = isNewest ? wanted.slice(Math.max(wanted.length - limit, 0)) : wanted.slice(0, limit);
-			return some.map((event) => shown(built(event)));
-		},
+		read: (wanted) => atOnce(reading(wanted)),
+		reading,
 		each() {
-			const all = kept.items().map((event) => ({ build: event.build, answer: event.answer }));
+			const all = kept.items();
+			// Beside them, because an answer may be forgotten at any time.
+			const answers = all.map(({ answer }) => answer);
 			return {
 				*[Symbol.iterator]() {
-					for (const event of all) yield built(event);
+					for (const [at, { build }] of all.entries()) yield built({ build, answer: answers[at] ?? null });
 				},
 			};
 		},
@@ -309,13 +316,43 @@ export function createEventLog(now: () => number, { changed, stepped }: Watcher)
 					// As when it was added, or whoever opens a file would have fewer of them.
 					const weight = sent.length + path.length + query.length + weightOfHeaders(headers);
 					const build: Kept["build"] = (left) => ({ ...rest, answer: left });
-					store({ id, action, weight, isRequest: true, correlationId, answer, build });
+					store({ id, action, type: "request", weight, isRequest: true, correlationId, answer, build });
 				}
 				last = event.id;
 			}
 			last = Math.max(last, newest);
 		},
 	};
+}
+
+/** Finds the events that are asked for, the oldest first. */
+function* wantedIn(
+	kept: Bounded<Kept>,
+	{ after, before = Number.POSITIVE_INFINITY, limit = atMost, types, contact }: WantedEvents,
+): Generator<void, readonly Kept[]> {
+	const [from, to] = [firstFrom(kept, (after ?? 0) + 1), firstFrom(kept, before)];
+	const isNewest = after === undefined;
+	if (types === undefined && contact === undefined)
+		return isNewest ? kept.slice(Math.max(to - limit, 0), to) : kept.slice(from, Math.min(to, from + limit));
+	const all = kept.slice(from, to);
+	const found: Kept[] = [];
+	let count = 0;
+	for (const event of isNewest ? [...all].reverse() : all) {
+		if (found.length >= limit) break;
+		if (++count % eventsInARow === 0) yield;
+		if (types && !types.includes(event.type)) continue;
+		if (contact === undefined || contactOf(event) === contact) found.push(event);
+	}
+	return isNewest ? found.reverse() : found;
+}
+
+/** The number of an event's contact. To build the event of a request for it takes long, so each is built once. */
+function contactOf(event: Kept): string | null {
+	if (event.contact === undefined) {
+		const whole = event.build(null);
+		event.contact = "contact" in whole ? whole.contact : null;
+	}
+	return event.contact;
 }
 
 /** The index of the first event with this number or a higher one. Numbers rise, so half of the rest is left out each time. */

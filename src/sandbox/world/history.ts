@@ -64,10 +64,10 @@ export interface History {
 	/** Everything as it was right after this event. Throws for one before the first. */
 	at(eventId: number): PastWorld;
 	/**
-	 * The newest steps, but for the present: at most 2,000 and some 16 MiB. Empty while nothing is noted. They do not change any
-	 * more, and are not to be changed.
+	 * The newest steps, but for the present: at most 2,000 and some 16 MiB. Empty while nothing is noted. They are those of this
+	 * moment, however long it takes to go through what is returned, and are not to be changed.
 	 */
-	dump(): HistoryStep[];
+	dump(): Generator<void, HistoryStep[]>;
 	/**
 	 * Replaces everything that is noted by the steps of a valid file and the present, which is that after the event `present`.
 	 * Without steps, by the present if it was on.
@@ -92,9 +92,27 @@ const mostWeightDumped = 16 * 2 ** 20;
 const weightOfMessage = 8;
 const weightOfCopy = 400;
 
+/** What one part was from a step on. */
+interface Version<Value> {
+	readonly step: number;
+	readonly value: Value;
+	readonly weight: number;
+}
+
 /** The versions of one part, the oldest first. */
 interface Part<Value> {
-	versions: { readonly step: number; readonly value: Value; readonly weight: number }[];
+	versions: Version<Value>[];
+}
+
+/** The place of the newest version at a step; -1 if all are later. */
+function placeAt(versions: readonly Version<unknown>[], step: number): number {
+	let [low, high] = [0, versions.length];
+	while (low < high) {
+		const middle = (low + high) >>> 1;
+		if ((versions[middle]?.step ?? step) <= step) low = middle + 1;
+		else high = middle;
+	}
+	return low - 1;
 }
 
 interface Clock {
@@ -213,15 +231,7 @@ export function createHistory(world: () => Noted): History {
 	};
 
 	/** The newest version of a part at a step. */
-	const newestAt = <Value>({ versions }: Part<Value>, step: number) => {
-		let [low, high] = [0, versions.length];
-		while (low < high) {
-			const middle = (low + high) >>> 1;
-			if ((versions[middle]?.step ?? step) <= step) low = middle + 1;
-			else high = middle;
-		}
-		return versions[low - 1];
-	};
+	const newestAt = <Value>({ versions }: Part<Value>, step: number) => versions[placeAt(versions, step)];
 
 	/** The first step that a dump has room for. */
 	const dumpedFrom = (known: typeof steps): number => {
@@ -292,34 +302,17 @@ export function createHistory(world: () => Noted): History {
 		dump() {
 			const newest = world().events.newest();
 			const known = steps.filter(({ id }) => id < newest);
-			const from = dumpedFrom(known);
-			const first = known[from]?.id;
-			if (first === undefined) return [];
-			/** What each part was, and became at which step. */
+			const dumped = known.slice(dumpedFrom(known)).map(({ id }) => id);
+			const first = dumped[0] ?? newest;
+			/** What a part was at the first step, and became until the last. */
 			const versionsOf = <Value>({ versions }: Part<Value>) =>
-				versions.filter(({ step }, at) => step < newest && (versions[at + 1]?.step ?? newest) > first);
-			const all = new Map<number, DumpedStep>();
-			const stepAt = (id: number) => all.get(Math.max(id, first));
-			for (const { id } of known.slice(from))
-				all.set(id, { event: id, now: 0, counters: [], rest: null, threads: [], operations: [] });
-			for (const { step, value } of versionsOf(clock)) Object.assign(stepAt(step) ?? {}, value);
-			for (const { step, value } of versionsOf(rest)) Object.assign(stepAt(step) ?? {}, { rest: value });
-			for (const of of threads.values()) {
-				let before: ThreadCopy | undefined;
-				for (const { step, value } of versionsOf(of)) {
-					const change = value ? changeOf(value, before) : before && goneOf(before);
-					if (change) stepAt(step)?.threads.push(change);
-					before = value;
-				}
-			}
-			for (const [key, of] of operations) {
-				let isThere = false;
-				for (const { step, value } of versionsOf(of)) {
-					if (value || isThere) stepAt(step)?.operations.push([key, value ?? null]);
-					isThere = value !== undefined;
-				}
-			}
-			return [...all.values()];
+				versions.slice(Math.max(0, placeAt(versions, first)), placeAt(versions, newest - 1) + 1);
+			return stepsOf(dumped, {
+				clock: versionsOf(clock),
+				rest: versionsOf(rest),
+				threads: [...threads.values()].map(versionsOf),
+				operations: [...operations].map(([key, of]) => [key, versionsOf(of)] as const),
+			});
 		},
 		load(given, present) {
 			const wasOn = isOn;
@@ -367,6 +360,45 @@ export function createHistory(world: () => Noted): History {
 			if (isMoved || isAllDirty || isRestDirty || dirtyThreads.size > 0 || dirtyOperations.size > 0) note(eventId);
 		},
 	};
+}
+
+/** The versions of each part. Those before the first step count as of that step. */
+interface Versions {
+	readonly clock: readonly Version<Clock>[];
+	readonly rest: readonly Version<HistoryRest>[];
+	readonly threads: readonly (readonly Version<ThreadCopy | undefined>[])[];
+	readonly operations: readonly (readonly [string, readonly Version<Operation | undefined>[]])[];
+}
+
+/** The changes of each step, by what each part was. Pauses after each part. */
+function* stepsOf(
+	ids: readonly number[],
+	{ clock, rest, threads, operations }: Versions,
+): Generator<void, DumpedStep[]> {
+	const all = new Map<number, DumpedStep>();
+	const [first = 0] = ids;
+	const stepAt = (id: number) => all.get(Math.max(id, first));
+	for (const id of ids) all.set(id, { event: id, now: 0, counters: [], rest: null, threads: [], operations: [] });
+	for (const { step, value } of clock) Object.assign(stepAt(step) ?? {}, value);
+	for (const { step, value } of rest) Object.assign(stepAt(step) ?? {}, { rest: value });
+	for (const versions of threads) {
+		let before: ThreadCopy | undefined;
+		for (const { step, value } of versions) {
+			const change = value ? changeOf(value, before) : before && goneOf(before);
+			if (change) stepAt(step)?.threads.push(change);
+			before = value;
+		}
+		yield;
+	}
+	for (const [key, versions] of operations) {
+		let isThere = false;
+		for (const { step, value } of versions) {
+			if (value || isThere) stepAt(step)?.operations.push([key, value ?? null]);
+			isThere = value !== undefined;
+		}
+		yield;
+	}
+	return [...all.values()];
 }
 
 /** A conversation as it was. Versions share a list to which messages were only added: each has the first `count`. */
