@@ -18,13 +18,24 @@ const strangers = `(select 'public' as stranger, 'public'::name as role, 0::oid 
 const granted = (role: string): string => `(exists (select 1 from aclexplode(o.relacl) g where g.grantee = ${role})
 	or exists (select 1 from pg_attribute a, aclexplode(a.attacl) g where a.attrelid = o.oid and g.grantee = ${role}))`;
 
-/** What strangers can reach of some tables, and of the sequences of their keys. */
+/**
+ * The views of some tables, and the views of those. They read what is in a closed schema too, with the rights of their owner, unless
+ * they ask for those of the reader.
+ */
+const viewsOf = (keys: string): string => `(with recursive seen (oid) as (select unnest(${keys}) union
+		select v.oid from seen join pg_depend d on d.refclassid = 'pg_class'::regclass and d.refobjid = seen.oid
+			and d.classid = 'pg_rewrite'::regclass join pg_rewrite r on r.oid = d.objid
+			join pg_class v on v.oid = r.ev_class and v.relkind in ('v', 'm') and not exists (
+				select 1 from pg_options_to_table(v.reloptions) where option_name = 'security_invoker' and option_value::boolean))
+	select oid from seen)`;
+
+/** What strangers can reach of some tables, of their views, and of the sequences of their keys. */
 const reached = (tables: readonly string[]): string => {
 	const keys = keysOf(tables);
-	return `select s.stranger, quote_ident(s.role) as role, s.is_member, o.oid::regclass::text as object, o.relkind = 'S' as is_sequence,
+	return `select s.stranger, quote_ident(s.role) as role, s.is_member, o.oid::regclass::text as object, o.relkind = 'S' as is_sequence, o.relkind in ('v', 'm') as is_view,
 			${granted("s.oid")} as is_granted, ${granted("0")} as is_granted_to_all
 		from ${strangers} s, pg_class o
-		where (o.oid = any (${keys}) or o.oid in (select d.objid from pg_depend d join pg_class c on c.oid = d.objid and c.relkind = 'S'
+		where (o.oid in ${viewsOf(keys)} or o.oid in (select d.objid from pg_depend d join pg_class c on c.oid = d.objid and c.relkind = 'S'
 				where d.classid = 'pg_class'::regclass and d.refobjid = any (${keys})))
 			and has_schema_privilege(s.role, o.relnamespace, 'usage')
 			and case when o.relkind = 'S' then has_sequence_privilege(s.role, o.oid, 'usage, select, update')
@@ -73,8 +84,9 @@ export async function refuseReached(run: Query, names: Names): Promise<void> {
 	const rows = await run(reached(tablesIn(names)), []);
 	if (rows.length === 0) return;
 	const who = listed(rows.map(({ stranger }) => stranger));
-	const what = listed(rows.map(({ object }) => object));
-	refuseTable(names, `${what} can be read or changed by ${who}`, revokesOf(rows));
+	const what = listed(rows.map(({ object, is_view }) => `${isTrue(is_view) ? "the view " : ""}${object}`));
+	const isView = rows.some(({ is_view }) => isTrue(is_view));
+	refuseTable(names, `${what} can be read or changed by ${who}`, revokesOf(rows), isView);
 }
 
 /** Says why a table was not created, or throws any other error. */
@@ -89,9 +101,10 @@ export async function refuseOpenTable(run: Query, names: Names, error: unknown):
 	return refuseTable(names, `a table that is created there could be read or changed by ${who}`, revokes);
 }
 
-function refuseTable({ schema, plain }: Names, what: string, revokes: readonly string[]): never {
+/** @param isView a view shows the tables of any schema */
+function refuseTable({ schema, plain }: Names, what: string, revokes: readonly string[], isView = false): never {
 	const run = revokes.length > 0 ? [`Run: ${revokes.join("; ")};`] : [];
 	const own = `Keep the tables in a schema of their own: postgresStore(pool, { prefix: "messaging.${plain}" })`;
-	const how = schema === "" || run.length === 0 ? [...run, own] : run;
+	const how = (schema === "" && !isView) || run.length === 0 ? [...run, own] : run;
 	return refuse("prefix", `${what}. ${how.join(" Or: ")}`, "migrate");
 }

@@ -160,6 +160,57 @@ test.each([
 	expect((await store.find("a"))?.id).toBe("a");
 });
 
+test.each([
+	["a view", "create view shown as select id, body from outbox_texts", "shown"],
+	[
+		"a view of a view in another schema",
+		"create schema reports; create view reports.inner_texts as select * from outbox_texts; create view shown as select body from reports.inner_texts",
+		"shown",
+	],
+	["a materialized view", "create materialized view shown as select recipient from outbox_queues", "shown"],
+	[
+		"a view of a part of a query",
+		"create view shown as select 1 as one where exists (select 1 from outbox_contacts)",
+		"shown",
+	],
+])("a view that strangers can read is refused, with what closes it: %s", async (_, create_, view) => {
+	const store = postgresStore(owner);
+	await create(store);
+	await owner.query(`${create_}; grant select on ${view} to anon`);
+	await as("anon", `select * from ${view}`);
+	const { message, mend } = await refused(store);
+	expect(message).toContain(`the view ${view} can be read or changed by anon`);
+	expect(message).not.toContain("schema of their own");
+	expect(mend).toBe(`revoke all on table ${view} from anon;`);
+	await owner.query(mend);
+	await store.migrate();
+	await expect(as("anon", `select * from ${view}`)).rejects.toMatchObject({ code: "42501" });
+});
+
+test("a view of tables in a closed schema is refused on Supabase, where strangers get each new view of public", async () => {
+	await owner.query(supabase);
+	const store = postgresStore(owner, { prefix: "messaging.outbox" });
+	await create(store);
+	await owner.query("create view last_texts as select id, body from messaging.outbox_texts");
+	expect(await as("anon", "select body from last_texts")).toHaveLength(1);
+	const { message, mend } = await refused(store);
+	expect(message).toContain("the view last_texts can be read or changed by anon, authenticated");
+	await owner.query(mend);
+	await store.migrate();
+});
+
+test("views that strangers can't read, or that ask for the reader's rights, are none of this", async () => {
+	const store = postgresStore(owner);
+	await create(store);
+	await owner.query(`create view closed as select * from outbox_texts;
+		create view asking with (security_invoker = on) as select * from outbox_texts; create view outer_view as select * from asking; grant select on asking, outer_view to anon;
+		create table visits (id int); create view visited as select * from visits; grant select on visits, visited to anon;
+		grant select on closed to reader`);
+	for (const view of ["asking", "outer_view"])
+		await expect(as("anon", `select * from ${view}`)).rejects.toMatchObject({ code: "42501" });
+	await store.migrate();
+});
+
 test("what strangers reach by the right to read everything is refused", async () => {
 	const store = postgresStore(owner);
 	await create(store);
