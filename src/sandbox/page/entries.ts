@@ -89,7 +89,15 @@ effect(() => {
 
 function ask(waitMs: number): void {
 	clearTimeout(asking);
-	asking = setTimeout(() => askNow().finally(() => (asking = undefined)), waitMs);
+	const timer = setTimeout(
+		() =>
+			askNow().finally(() => {
+				// A newer question may wait already.
+				if (asking === timer) asking = undefined;
+			}),
+		waitMs,
+	);
+	asking = timer;
 }
 
 /** Asks again, because more has come: once a second at most, and a long log takes a tenth of the sandbox's time. */
@@ -104,13 +112,14 @@ export function findMore(): Promise<void> {
 }
 
 async function askNow(): Promise<void> {
-	const [text, order] = [query.value, log.order.value];
-	const search = new URLSearchParams({ search: text, order, limit: String(log.mostFound.value) });
+	const [text, order, most] = [query.value, log.order.value, log.mostFound.value];
+	const search = new URLSearchParams({ search: text, order, limit: String(most) });
 	const begun = performance.now();
 	const answer = await read<Found>(`search?${search}`).catch(() => undefined);
 	tookMs = performance.now() - begun;
+	const isAsBefore = text === query.value && order === log.order.value && most === log.mostFound.value;
 	// A failure shows as a lost connection.
-	if (answer && text === query.value && order === log.order.value) log.found.value = { ...answer, query: text, order };
+	if (answer && isAsBefore) log.found.value = { ...answer, query: text, order };
 }
 
 /** What the server found, if that is of the filter as it is now. */

@@ -29,6 +29,10 @@ export function Before({ words = "Show newer" }: { readonly words?: string }) {
 	return <More load={async () => showLines(log.from.value - mostLines)} words={words} />;
 }
 
+/** What the log shows: lines that come after another choice are not gone to. */
+const shownLog = (): string =>
+	JSON.stringify([view.tab, log.kind, log.text, log.order, log.isOfContact, log.from].map(({ value }) => value));
+
 interface AfterProps {
 	/** How many lines are loaded. */
 	readonly count: number;
@@ -42,8 +46,9 @@ export function After({ count, loadMore, words }: AfterProps) {
 	const next = log.from.value + mostLines;
 	if (count <= next && !loadMore) return null;
 	const load = async () => {
+		const before = shownLog();
 		if (count <= next) await loadMore?.();
-		showLines(next);
+		if (before === shownLog()) showLines(next);
 	};
 	return <More load={load} {...(words && { words })} />;
 }

@@ -69,12 +69,18 @@ export function searchFor(text: string): void {
 	typing = setTimeout(() => readRows(0, pageLength).catch(() => undefined), 200);
 }
 
+/** Whether the page still shows what it showed before: the answer to an earlier question undoes no choice. */
+function asBefore(): () => boolean {
+	const [chosen, at] = [agencyId.value, view.at.value];
+	return () => chosen === agencyId.value && at === view.at.value;
+}
+
 async function readRows(offset: number, limit: number, isAll = false): Promise<void> {
-	const [chosen, text] = [agencyId.value, list.search.value.trim()];
+	const [isAsBefore, text] = [asBefore(), list.search.value.trim()];
 	const query = new URLSearchParams({ contacts: "true", offset: String(offset), limit: String(limit) });
 	if (text !== "") query.set("search", text);
 	const page = await read<ConversationRow[]>(asShown(placed(`conversations?${query}`)));
-	if (chosen !== agencyId.value || text !== list.search.value.trim()) return;
+	if (!isAsBefore() || text !== list.search.value.trim()) return;
 	loaded = offset + page.length;
 	list.edge.value = (page.length === limit && page.at(-1)) || null;
 	keepRows(page, isAll);
@@ -166,10 +172,10 @@ export const known = computed((): readonly SandboxEvent[] => {
 
 export async function loadOlderEvents(): Promise<void> {
 	const first = log.events.value[0]?.id;
-	const older = await readEvents(`before=${first}`);
+	const [older, gone] = await Promise.all([readEvents(`before=${first}`), read<Gone>("forgotten")]);
 	if (first !== log.events.value[0]?.id) return;
 	log.hasOlder.value = older.length === eventsLength;
-	sandbox.forgotten.value = await read("forgotten");
+	sandbox.forgotten.value = gone;
 	log.events.value = withoutTicks([...older, ...log.events.value]);
 }
 
@@ -295,8 +301,11 @@ export const take = action((news: readonly SandboxEvent[], isLive: boolean): voi
 
 /** Shows a bug file that was opened: its own events, and the place that it names. */
 async function openBug(): Promise<void> {
+	const [{ value: contact }, { value: request }] = [view.contact, view.request];
 	const { bug } = await read<ShownBug>("shown");
 	await readNewestEvents();
+	// Unless somebody has gone on meanwhile. What the file has not is closed by itself.
+	if (![contact, null].includes(view.contact.value) || ![request, ""].includes(view.request.value)) return;
 	chooseAgency(bug?.place.agencyId ?? "");
 	select(bug?.place.contact ?? null);
 	view.request.value = bug?.place.request ?? "";
@@ -391,35 +400,47 @@ async function readParts(todo: Stale): Promise<void> {
 
 /** Reads single rows. Each event names the agency whose conversation it is about: the other one may have its own. */
 async function readSome(phones: readonly string[], owners: Stale["rows"]): Promise<void> {
-	const chosen = agencyId.value;
+	const isAsBefore = asBefore();
 	const query = new URLSearchParams({ phones: phones.join(",") });
 	const page = await read<ConversationRow[]>(asShown(placed(`conversations?${query}`)));
-	if (chosen === agencyId.value) keepRows(page.filter((row) => owners.get(row.phoneNumber)?.includes(row.agencyId)));
+	if (isAsBefore()) keepRows(page.filter((row) => owners.get(row.phoneNumber)?.includes(row.agencyId)));
 }
 
 /** Reads the conversation that is shown, with its newest messages or with those that a query names. */
 async function readThread(query?: string): Promise<void> {
-	const [chosen, phone] = [agencyId.value, view.contact.value];
+	const [isAsBefore, phone] = [asBefore(), view.contact.value];
 	if (phone === null) return;
 	const limit = Math.max(pageLength, sandbox.thread.value?.messages.length ?? 0);
 	const state = await read<ConversationState>(asShown(placed(`conversations/${phone}?${query ?? `limit=${limit}`}`)));
-	if (chosen !== agencyId.value || phone !== view.contact.value) return;
+	if (!isAsBefore() || phone !== view.contact.value) return;
 	const before = sandbox.thread.value?.messages;
-	const isPart = query !== undefined && before !== undefined;
+	// The conversation was left and opened again, and is read whole.
+	if (query !== undefined && before === undefined) return;
 	const { flows: _, messages: __, ...row } = state;
 	batch(() => {
-		sandbox.thread.value = isPart ? { ...state, messages: merged(before, state.messages) } : state;
+		sandbox.thread.value = before && query ? { ...state, messages: merged(before, state.messages) } : state;
 		if (row.exists || rowOf(phone)) keepRows([row]);
 	});
 }
 
-/** Messages with newer ones: some are changed, and the others come last, or first when all are older. */
+/** Reads older messages of the conversation that is shown. What else is in the answer may be older than what is shown. */
+async function readOlderMessages(): Promise<void> {
+	const [isAsBefore, phone] = [asBefore(), view.contact.value];
+	const first = sandbox.thread.value?.messages[0]?.id ?? 0;
+	const query = `limit=${pageLength}&before=${first}`;
+	const older = await read<ConversationState>(asShown(placed(`conversations/${phone}?${query}`)));
+	const shown = sandbox.thread.value;
+	if (!shown || !isAsBefore() || phone !== view.contact.value) return;
+	if (first === shown.messages[0]?.id)
+		sandbox.thread.value = { ...shown, messages: [...older.messages, ...shown.messages] };
+}
+
+/** Messages with newer ones: some are changed, and the others come last. */
 function merged(before: readonly MessageState[], newer: readonly MessageState[]): MessageState[] {
 	const changed = new Map(newer.map((message) => [message.id, message]));
 	const all = before.map((message) => changed.get(message.id) ?? message);
 	for (const { id } of before) changed.delete(id);
-	const rest = [...changed.values()];
-	return (rest.at(-1)?.id ?? 0) < (before[0]?.id ?? 0) ? [...rest, ...all] : [...all, ...rest];
+	return [...all, ...changed.values()];
 }
 
 /** Whether the conversation that is shown has messages that were not loaded. */
@@ -429,8 +450,7 @@ export const hasOlderMessages = computed(
 
 /** Loads older messages of the conversation that is shown. */
 export async function loadOlderMessages(): Promise<void> {
-	const first = sandbox.thread.value?.messages[0]?.id ?? 0;
-	await Promise.all([readThread(`limit=${pageLength}&before=${first}`), readOlderOfContact()]);
+	await Promise.all([readOlderMessages(), readOlderOfContact()]);
 }
 
 /** Reads everything that the page shows. */
@@ -451,7 +471,7 @@ export async function readState(): Promise<void> {
 }
 
 async function readWorld(): Promise<void> {
-	const chosen = view.agencyId.value;
+	const [chosen, at] = [view.agencyId.value, view.at.value];
 	const [connection, all, waiting, stops, held, clock, crms, shown, history] = await Promise.all([
 		read<{ agencyId: string }>("connection"),
 		read<AgencyState[]>(asShown("agencies")),
@@ -463,6 +483,8 @@ async function readWorld(): Promise<void> {
 		read<ShownBug>("shown"),
 		read<{ first: number | null }>("history"),
 	]);
+	// Another moment was chosen meanwhile, and is read next.
+	if (view.at.value !== at) return;
 	sandbox.historyFrom.value = history.first;
 	sandbox.bug.value = shown;
 	sandbox.defaultAgencyId.value = connection.agencyId;
@@ -477,7 +499,9 @@ async function readWorld(): Promise<void> {
 	if (chosen && !agency.value) chooseAgency("");
 	const crm = crms.find(({ id }) => id === agency.value?.integrationId);
 	sandbox.isCrmHidden.value = crm?.hidden ?? false;
-	sandbox.keys.value = await read<KeyState[]>(`integrations/${crm?.id}/keys`);
+	const isAsBefore = asBefore();
+	const keys = await read<KeyState[]>(`integrations/${crm?.id}/keys`);
+	if (isAsBefore()) sandbox.keys.value = keys;
 }
 
 /*
@@ -498,6 +522,7 @@ export const chooseAgency = action((id: string): void => {
 
 export const select = action((phone: string | null): void => {
 	if (phone !== view.contact.value) {
+		view.line.value = "";
 		sandbox.thread.value = null;
 		log.olderOfContact.value = null;
 	}

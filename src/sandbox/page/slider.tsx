@@ -10,8 +10,10 @@ let wanted = 0;
 
 async function move(to: number, isBack: boolean, from: number, newest: number): Promise<void> {
 	wanted = to;
+	const shown = view.at.value;
 	const moment = Math.max(await momentAt(to, isBack), from);
-	if (to === wanted) showAt(moment >= newest ? null : moment);
+	// A button may have gone to another moment meanwhile.
+	if (to === wanted && shown === view.at.value) showAt(moment >= newest ? null : moment);
 }
 
 /** Goes back to right after any action: the phone, the list and the clock are as they were. */

@@ -158,9 +158,12 @@ export async function openStory(): Promise<void> {
 }
 
 async function begin(id: string, { name, wrote }: Story): Promise<void> {
+	const [place, agencyId] = [placeNow(), view.agencyId.value];
 	const phone = await freeNumber();
 	await perform(here(`contacts/${phone}`, { name }));
 	if (wrote !== undefined) await perform(here(`contacts/${phone}/writes`, { text: wrote }));
+	// Somebody has gone on meanwhile.
+	if (place !== placeNow() || agencyId !== view.agencyId.value) return;
 	// A reload and Back continue the story, and begin no other one.
 	const query = new URLSearchParams({ agency: view.agencyId.value, contact: phone });
 	if (!view.agencyId.value) query.delete("agency");
@@ -168,6 +171,9 @@ async function begin(id: string, { name, wrote }: Story): Promise<void> {
 	view.story.value = { id, phone };
 	select(phone);
 }
+
+/** The path of the address, which another choice changes. */
+const placeNow = (): string | undefined => location.hash.split("?")[0];
 
 /** The first of the drama numbers that the agency does not know. */
 async function freeNumber(): Promise<string> {

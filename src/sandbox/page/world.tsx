@@ -167,10 +167,12 @@ export function ResetDialog() {
 function follow(correlationId: string): void {
 	close();
 	if (requests.value.some((each) => each.correlationId === correlationId)) return;
+	const contact = view.contact.value;
 	findRequest(correlationId)
 		.then((found) => {
 			// Unless somebody has gone on meanwhile.
-			if (found && view.request.value === correlationId) location.hash = hrefOfRequest(correlationId, found);
+			const isAsBefore = view.request.value === correlationId && view.contact.value === contact;
+			if (found && isAsBefore) location.hash = hrefOfRequest(correlationId, found);
 		})
 		.catch(() => undefined); // a lost connection shows by itself
 }
