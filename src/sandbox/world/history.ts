@@ -99,7 +99,7 @@ interface Version<Value> {
 	readonly weight: number;
 }
 
-/** The versions of one part, the oldest first. */
+/** The versions of one part, the oldest first. Others are only added to the list: without some of them it is another list. */
 interface Part<Value> {
 	versions: Version<Value>[];
 }
@@ -189,7 +189,8 @@ export function createHistory(world: () => Noted): History {
 		hasTicked = false;
 		// The log keeps such steps of the clock in a row as one.
 		if (isTick && steps.at(-1)?.isTick) {
-			weight -= clock.versions.pop()?.weight ?? 0;
+			weight -= clock.versions.at(-1)?.weight ?? 0;
+			clock.versions = clock.versions.slice(0, -1);
 			steps.pop();
 		}
 		put(clock, { now, counters: [...counters] }, weightOfCopy);
@@ -225,9 +226,13 @@ export function createHistory(world: () => Noted): History {
 
 	/** The second step becomes the first: of the parts that it changed, no older version is needed any more. */
 	const forgetOldest = (): void => {
-		steps = steps.slice(1);
-		for (const { versions } of steps[0]?.parts ?? [])
-			while (versions[1] && versions[1].step <= (steps[0]?.id ?? 0)) weight -= versions.shift()?.weight ?? 0;
+		steps.shift();
+		const [first] = steps;
+		for (const of of first?.parts ?? []) {
+			const place = Math.max(0, placeAt(of.versions, first?.id ?? 0));
+			for (const older of of.versions.slice(0, place)) weight -= older.weight;
+			of.versions = of.versions.slice(place);
+		}
 	};
 
 	/** The newest version of a part at a step. */
@@ -303,15 +308,13 @@ export function createHistory(world: () => Noted): History {
 			const newest = world().events.newest();
 			const known = steps.filter(({ id }) => id < newest);
 			const dumped = known.slice(dumpedFrom(known)).map(({ id }) => id);
-			const first = dumped[0] ?? newest;
-			/** What a part was at the first step, and became until the last. */
-			const versionsOf = <Value>({ versions }: Part<Value>) =>
-				versions.slice(Math.max(0, placeAt(versions, first)), placeAt(versions, newest - 1) + 1);
-			return stepsOf(dumped, {
-				clock: versionsOf(clock),
-				rest: versionsOf(rest),
+			const versionsOf = <Value>({ versions }: Part<Value>) => versions;
+			return stepsOf(dumped, newest, {
+				clock: clock.versions,
+				rest: rest.versions,
 				threads: [...threads.values()].map(versionsOf),
-				operations: [...operations].map(([key, of]) => [key, versionsOf(of)] as const),
+				operations: [...operations.values()].map(versionsOf),
+				operationKeys: [...operations.keys()],
 			});
 		},
 		load(given, present) {
@@ -362,37 +365,43 @@ export function createHistory(world: () => Noted): History {
 	};
 }
 
-/** The versions of each part. Those before the first step count as of that step. */
+/** The versions of each part. */
 interface Versions {
 	readonly clock: readonly Version<Clock>[];
 	readonly rest: readonly Version<HistoryRest>[];
 	readonly threads: readonly (readonly Version<ThreadCopy | undefined>[])[];
-	readonly operations: readonly (readonly [string, readonly Version<Operation | undefined>[]])[];
+	readonly operations: readonly (readonly Version<Operation | undefined>[])[];
+	readonly operationKeys: readonly string[];
 }
 
-/** The changes of each step, by what each part was. Pauses after each part. */
+/** The changes of each step, without the step `newest` and later ones. Pauses after each part. */
 function* stepsOf(
 	ids: readonly number[],
-	{ clock, rest, threads, operations }: Versions,
+	newest: number,
+	{ clock, rest, threads, operations, operationKeys }: Versions,
 ): Generator<void, DumpedStep[]> {
 	const all = new Map<number, DumpedStep>();
-	const [first = 0] = ids;
+	const [first = newest] = ids;
+	/** What a part was at the first step, and became. What it was before counts as of that step. */
+	const within = <Value>(versions: readonly Version<Value>[]) =>
+		versions.slice(Math.max(0, placeAt(versions, first)), placeAt(versions, newest - 1) + 1);
 	const stepAt = (id: number) => all.get(Math.max(id, first));
 	for (const id of ids) all.set(id, { event: id, now: 0, counters: [], rest: null, threads: [], operations: [] });
-	for (const { step, value } of clock) Object.assign(stepAt(step) ?? {}, value);
-	for (const { step, value } of rest) Object.assign(stepAt(step) ?? {}, { rest: value });
+	for (const { step, value } of within(clock)) Object.assign(stepAt(step) ?? {}, value);
+	for (const { step, value } of within(rest)) Object.assign(stepAt(step) ?? {}, { rest: value });
 	for (const versions of threads) {
 		let before: ThreadCopy | undefined;
-		for (const { step, value } of versions) {
+		for (const { step, value } of within(versions)) {
 			const change = value ? changeOf(value, before) : before && goneOf(before);
 			if (change) stepAt(step)?.threads.push(change);
 			before = value;
 		}
 		yield;
 	}
-	for (const [key, versions] of operations) {
+	for (const [at, versions] of operations.entries()) {
+		const key = operationKeys[at] ?? "";
 		let isThere = false;
-		for (const { step, value } of versions) {
+		for (const { step, value } of within(versions)) {
 			if (value || isThere) stepAt(step)?.operations.push([key, value ?? null]);
 			isThere = value !== undefined;
 		}
