@@ -81,6 +81,27 @@ export function refuseUnread({ meta, contacts }: Pick<Names, "meta" | "contacts"
 	throw new PartnerConfigurationError({ field: "store", rule, operation });
 }
 
+/** The keys of a column that people may have changed. Undefined if it has something else. The error of JSON would quote a part of it. */
+function keysFrom(stored: string): ReadonlyMap<string, string> | undefined {
+	let keys: unknown;
+	try {
+		keys = JSON.parse(stored);
+	} catch {
+		return undefined;
+	}
+	const found = new Map<string, string>();
+	for (const [id, key] of Object.entries(Object(keys))) {
+		if (typeof key !== "string" || key === "") return undefined;
+		found.set(id, key);
+	}
+	return found;
+}
+
+function refuseKeys(meta: string): never {
+	const rule = `has no keys in the column hash_keys of ${meta}, or not its own. It is a JSON object, with a key for each id of a key. Without them nobody can tell who has opted out`;
+	throw new PartnerConfigurationError({ field: "store", rule, operation: "work" });
+}
+
 /** Reads the row, once. */
 export function createMeta(
 	names: Names,
@@ -98,11 +119,13 @@ export function createMeta(
 					refuseLost(meta, [texts, contacts], "work");
 			throw new Error("The outbox's tables are incomplete: call outbox.migrate() first.");
 		}
-		const keys = Object.entries(JSON.parse(String(row.hash_keys)));
+		const keyId = String(row.key_id);
+		const keys = keysFrom(String(row.hash_keys));
+		if (!keys?.has(keyId)) refuseKeys(meta);
 		return {
 			outboxId: String(row.outbox_id),
-			keyId: String(row.key_id),
-			keys: new Map(keys.map(([id, key]) => [id, String(key)])),
+			keyId,
+			keys,
 			keysLength: Number(row.keys_length),
 			hashKeys: String(row.hash_keys),
 		};

@@ -125,6 +125,37 @@ describe.each(usePlaces(import.meta.url))("on %s", (_, open) => {
 		expect(sends()).toEqual([]);
 	});
 
+	test.each<[what: string, change: (keys: string) => string]>([
+		["is cut off", (keys) => keys.slice(0, -20)],
+		["has no quotes", (keys) => keys.replaceAll('"', "")],
+		["lacks the outbox's own key", () => '{"a":"b"}'],
+		["has an empty key", (keys) => keys.replace(/:"\w+"/, ':""')],
+		["is no object", () => "null"],
+	])("a column of keys that %s is refused without a word of it, and nothing is sent", async (_what, change) => {
+		const place = await open();
+		const { outboxOn, text, sends } = createOffice();
+		const outbox = outboxOn(place.store());
+		await outbox.migrate();
+		await outbox.enqueue({ ...text, id: "visit-1" });
+		const keys = String((await place.rows("select hash_keys from outbox_meta"))[0]?.hash_keys);
+		await place.run(`update outbox_meta set hash_keys = '${change(keys)}'`);
+		const again = outboxOn(place.store());
+		const who = { to: text.to, agencyId: text.agencyId };
+		for (const call of [
+			() => again.runOnce(),
+			() => again.optOut(who),
+			() => again.optIn(who),
+			() => again.optedOut(who),
+		]) {
+			const error: unknown = await call().catch((thrown: unknown) => thrown);
+			expect(error).toMatchObject({ _tag: "PartnerConfigurationError", field: "store" });
+			expect(String(error)).toMatch(/hash_keys of outbox_meta/);
+			for (const key of keys.match(/\w{32,}/g) ?? [])
+				for (let at = 0; at + 6 <= key.length; at++) expect(String(error)).not.toContain(key.slice(at, at + 6));
+		}
+		expect(sends()).toEqual([]);
+	});
+
 	test.each(["a fact", "a suspension", "a text"])(
 		"no new key is made for an outbox that has lost its own, but has %s",
 		async (what) => {
