@@ -1,7 +1,7 @@
 /*
  * What an error of a database means, whichever library threw it.
  */
-import { isPartnerError } from "messaging-conversations";
+import { isPartnerError, PartnerConfigurationError, type RequestError } from "messaging-conversations";
 
 /** An error of the database without what it quotes: a driver may quote a whole row, and with it number and text. */
 export interface DatabaseError extends Error {
@@ -88,7 +88,8 @@ function isMistake(error: unknown): boolean {
 /** Whether the database may heal by itself. Everything that is not known to be permanent may: drivers have no list of their errors. */
 export function isPassing(error: unknown): boolean {
 	if (isLocked(error) || fullPool(error) !== undefined) return true;
-	if (isPartnerError(error) || isMistake(error) || !(error instanceof Error)) return false;
+	if (isPartnerError(error)) return isFull(error);
+	if (isMistake(error) || !(error instanceof Error)) return false;
 	return !permanentCodes.test(codeOf(error)) && !permanentMessages.test(messageOf(error));
 }
 
@@ -160,9 +161,32 @@ export function isInside(error: unknown): boolean {
 const quotesValues =
 	/^(22|23|P0)|^SQLITE_(CONSTRAINT|MISMATCH)|^P20(0|1)|^ER_(DUP|TRUNCATED|DATA|WARN_DATA|PARSE|SIGNAL)|^1644$/;
 
+/** What SQLite says of its file, in the same words through each library. */
+const readOnlyFile =
+	"is a SQLite file that cannot be written. Open it without readonly, query_only and mode=ro, and let the process write the file, its -wal and -shm, and its folder. If the file was replaced, open it again";
+const fullFile =
+	"is a SQLite file that has no room left. Free some on its disk, or raise max_page_count. A worker goes on by itself";
+
+/** An error that a person ends outside of the program: the file may not be written, or it cannot grow. */
+export function refusedFile(error: unknown): PartnerConfigurationError | undefined {
+	const [, readOnly, full] = /(readonly database)|(database or disk is full)/.exec(messageOf(error)) ?? [];
+	if (!readOnly && !full) return undefined;
+	const rule = full ? fullFile : readOnlyFile;
+	return new PartnerConfigurationError({
+		field: "store",
+		rule,
+		operation: "sqliteStore",
+		retryable: full !== undefined,
+	});
+}
+
+const isFull = (error: RequestError): boolean => "rule" in error && error.rule === fullFile;
+
 /** The error of a statement without its values. */
 export function withoutValues(error: unknown, values: readonly unknown[]): unknown {
 	if (isPartnerError(error)) return error;
+	const refused = refusedFile(error);
+	if (refused) return refused;
 	const full = fullPool(error);
 	if (full)
 		return Object.assign(new Error(`No connection of the pool became free. ${full.message}`), { code: "ETIMEDOUT" });

@@ -8,7 +8,7 @@ import { version } from "../../../package.json";
 import { refuse } from "../input.ts";
 import { type AnyQueryable, databaseOf } from "../transaction.ts";
 import type { Dialect, Row } from "./connection.ts";
-import { isUnmigrated } from "./database-error.ts";
+import { isUnmigrated, refusedFile } from "./database-error.ts";
 import { isMeta } from "./meta.ts";
 import { type Names, namesFrom } from "./names.ts";
 
@@ -77,7 +77,7 @@ async function rowOf(db: unknown, dialect: Dialect, prefix: string): Promise<Row
 			() => true,
 			(error: unknown) => {
 				if (isUnmigrated(error)) return false;
-				throw error;
+				throw refusedFile(error) ?? error;
 			},
 		);
 	if (!(await exists(texts))) return undefined;

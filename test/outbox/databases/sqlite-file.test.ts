@@ -1,0 +1,5 @@
+// A SQLite file that may not be written, or has no room left. Through better-sqlite3 and node:sqlite: newer/file.test.ts.
+import Libsql from "libsql";
+import { sqliteFileSuite } from "./sqlite-file.ts";
+
+sqliteFileSuite("libsql", (file) => new Libsql(file));
