@@ -28,6 +28,7 @@ import {
 	rowsOfMarks,
 	type Statements,
 	servedNow,
+	suspendedOf,
 	turnFirst,
 	turnOrder,
 	unfinishedTextsOf,
@@ -134,7 +135,7 @@ export function returningStatements(
 			const isHealthy = `and failures = 0
 				and not exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.failures > 0)`;
 			const isSuspended = isOnlyRead(what, { agencies, contacts });
-			return `select agency_id, served_at, case when ${isSuspended} then 1 else 0 end as is_suspended from ${agencies} a
+			return `select agency_id, served_at, ${suspendedOf(what, isSuspended)} as is_suspended from ${agencies} a
 				where agency_id <> '' ${what === "probe" ? "" : isHealthy} ${without > 0 ? `and agency_id not in (${marks(without, 2)})` : ""}
 					${what === "probe" ? "and (failures = 0 or paused_until <= $1)" : ""}
 					and ${isClaimable(what, isSuspended, isDue)}

@@ -430,6 +430,10 @@ export function rowsOfMarks(count: number, columns: number, each = (marks: strin
 	return Array.from({ length: count }, (_, at) => each(marks(columns, columns * at + 1))).join(", ");
 }
 
+/** Whether an agency of `turns` is suspended. Of those that may send none is, and planning a question costs as much as answering it. */
+export const suspendedOf = (what: Turns, isSuspended: string): string =>
+	what === "send" ? "0" : `case when ${isSuspended} then 1 else 0 end`;
+
 /** Whether an agency of `turns` has a queue that may be claimed. */
 export function isClaimable(what: Turns, isSuspended: string, isDue: (band: Band) => string): string {
 	const any = (bands: readonly Band[]): string => bands.map(isDue).join(" or ");
