@@ -143,3 +143,171 @@ test.each([
 			for (const is of Object.values(kinds)) is(hostile);
 	}
 });
+
+// As people ask for it: politely, in a question, with a typo. Beside each other, messages with the same words about the flat.
+const asked: Record<string, { out: readonly string[]; other: readonly string[] }> = {
+	English: {
+		out: [
+			...[
+				"Can I be taken off this list?",
+				"May I be removed from your mailing list?",
+				"Would you mind not texting me anymore?",
+			],
+			...[
+				"I'd rather not get these texts anymore",
+				"Plz stop txting me",
+				"Stop textng me",
+				"unsuscribe",
+				"Unsubcribe please 🙏",
+			],
+			...["Could you take me off please?", "Can I unsubscribe?", "Hi, could I opt out? Thanks"],
+		],
+		other: [
+			...["Can I be removed from the Saturday viewing?", "May I be removed from the lease?", "How do I unsubscribe?"],
+			...[
+				"Would you mind not texting me the code?",
+				"I'd rather not get the keys before May",
+				"Could you stop by the office?",
+			],
+			...[
+				"Can you stop at the house on the way?",
+				"No more viewings today please",
+				"Stop it at 400k",
+				"The heating won't stop",
+			],
+			...[
+				"How do I opt out of the parking space?",
+				"Can I unsubscribe from the gas supplier?",
+				"Can I opt out of the parking?",
+			],
+		],
+	},
+	Dutch: {
+		out: [
+			...[
+				"Stop er maar mee",
+				"Stop er mee",
+				"Stop er nu toch eens mee!",
+				"Hou er maar mee op",
+				"Stop maar hoor",
+				"Schrijf me maar uit",
+			],
+			...[
+				"Mag ik uitgeschreven worden?",
+				"Mag ik aub uitgeschreven worden? 🙏",
+				"Kan ik me uitschrijven?",
+				"Meld me maar af",
+			],
+			...[
+				"Mag ik van jullie lijst af?",
+				"Ik wil van jullie lijst af",
+				"Stuur maar niks meer",
+				"Ik hoef geen berichten meer",
+			],
+			...["Ik hoef die berichten niet meer", "Goedemorgen, mag ik uitgeschreven worden? Dank u"],
+		],
+		other: [
+			...[
+				"Mag ik uitgeschreven worden uit het register?",
+				"Kan ik me uitschrijven op het oude adres?",
+				"Kan ik me afmelden?",
+			],
+			...[
+				"Stop er een slot op aub",
+				"Stop maar bij nummer 5",
+				"Stop maar voor de deur",
+				"De verhuurder stopt ermee",
+				"Hoe schrijf ik me uit?",
+			],
+			...[
+				"Wij stoppen ermee om 6 uur",
+				"Hou er maar rekening mee",
+				"Schrijf me maar in",
+				"Meld me maar aan",
+				"Ik wil van de koop af",
+			],
+			...[
+				"Mag ik van de lijst voor zaterdag af?",
+				"Ik hoef geen garage meer",
+				"Ik hoef die parking niet meer",
+				"Niet meer beschikbaar?",
+			],
+			...[
+				"Meld me maar af voor donderdag",
+				"Schrijf me maar uit bij de gemeente",
+				"Stuur maar niks meer van de plannen",
+			],
+		],
+	},
+	French: {
+		out: [
+			"Puis-je me désinscrire ?",
+			"Est-ce que je peux me désabonner ?",
+			"Bonjour, puis-je être désinscrite ? Merci",
+		],
+		other: [
+			"Puis-je me désinscrire de la visite ?",
+			"Puis-je annuler la visite ?",
+			"Je ne souhaite plus la cave",
+			"Comment se désinscrire ?",
+		],
+	},
+	German: {
+		out: ["Kann ich mich abmelden?", "Darf ich abgemeldet werden?", "Hallo, kann ich mich bitte austragen lassen?"],
+		other: ["Kann ich mich von der Besichtigung abmelden?", "Kann ich den Strom abmelden?", "Wie melde ich mich ab?"],
+	},
+	Spanish: {
+		out: [
+			"¿Puedo darme de baja?",
+			"¿Me pueden dar de baja?",
+			"¿Podrían darme de baja por favor?",
+			"Paren ya por favor",
+		],
+		other: [
+			"¿Puedo darme de baja de la luz?",
+			"Quiero dar de baja la luz",
+			"Para ya",
+			"Pare en la puerta por favor",
+			"Basta con el DNI",
+		],
+	},
+	Italian: {
+		out: ["Posso disiscrivermi?", "Posso cancellarmi?", "Mi potete cancellare?", "Non inviatemi più nulla"],
+		other: [
+			"Posso cancellarmi dalla visita?",
+			"Vorrei cancellare l'appuntamento",
+			"Non c'è più nulla da vedere?",
+			"Basta il documento",
+		],
+	},
+	Portuguese: {
+		out: ["Podem me descadastrar?", "Posso me descadastrar?", "Gostaria de sair da lista"],
+		other: [
+			"Posso cancelar a inscrição da visita?",
+			"Gostaria de sair da casa em maio",
+			"Gostaria de receber a mensagem amanhã",
+		],
+	},
+	Polish: {
+		out: ["Czy mogę się wypisać?", "Czy mogę zostać wypisana?", "Dzień dobry, czy można się wypisać?"],
+		other: ["Czy mogę się wypisać z wizyty?", "Jak się wypisać ze spółdzielni?", "Czy mogę odwołać wizytę?"],
+	},
+};
+
+test.each(Object.entries(asked))(
+	"who asks politely for no more texts is heard, and nobody else: %s",
+	(_language, { out, other }) => {
+		expect(out.filter((text) => !isOptOut(text))).toEqual([]);
+		expect(other.filter((text) => isOptOut(text))).toEqual([]);
+	},
+);
+
+test.each([
+	...[
+		"U got the wrong number",
+		"ur texting the wrong number",
+		"Da haben Sie sich in der Nummer geirrt",
+		"Credo abbia sbagliato numero",
+	],
+	...["Foi engano", "Nummer falsch"],
+])("%j says that the number is wrong", (text) => expect(isWrongNumber(text)).toBe(true));

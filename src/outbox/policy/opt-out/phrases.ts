@@ -17,6 +17,8 @@ interface Phrases {
 	closings: string[];
 	/** No more texts, please: beside the keywords of `words.ts`. */
 	optOut: string[];
+	/** The same, which may be a question too: "May I be taken off your list?" */
+	asked: string[];
 	/** The text has reached somebody else. Not "I have the wrong number", which is about the writer. */
 	wrongNumber: string[];
 	/** It may be the texts that they want no more, or the flat. */
@@ -53,12 +55,32 @@ const english: Phrases = {
 			| no adverts | no advertising | no spam | no marketing | no promotions
 		`),
 	],
+	asked: [
+		each(
+			of("can I | could I | may I | can you let me"),
+			of(`
+			unsubscribe | opt out | be unsubscribed | be taken off this list | be taken off your list | be removed from this list
+			| be removed from your list | be removed from your mailing list | be taken off your mailing list
+		`),
+		),
+		each(
+			of("would you mind"),
+			of("not texting me | not messaging me | not writing to me"),
+			of("| any more | anymore | again"),
+		),
+		each(
+			of("I'd rather not | I would rather not"),
+			of("get | receive"),
+			of("these texts | these messages | your texts | your messages | any texts | any messages"),
+			of("| any more | anymore"),
+		),
+	],
 	wrongNumber: [
 		each(
 			of(`
 			| you have | you've | you've got | you got | you must have | you seem to have | you may have | you have got | this is
 			| that's | that is | it's | it is | this must be | you are texting | you're texting | you texted
-			| you are messaging | you're messaging | you messaged | you have reached | you reached
+			| you are messaging | you're messaging | you messaged | you have reached | you reached | u have | u got | u've got | ur texting
 		`),
 			of(`
 			wrong number | the wrong number | a wrong number | wrong person | the wrong person | wrong nr
@@ -123,8 +145,20 @@ const dutch: Phrases = {
 			of("berichten | berichtjes | reclame | sms | whatsapps"),
 			of("| meer"),
 		),
-		...of("mag ik uitgeschreven worden | ik wil graag uitgeschreven worden"),
+		...of("ik wil graag uitgeschreven worden"),
 		each(of("geen"), of("reclame | spam | publiciteit | promoties | marketing")),
+	],
+	asked: [
+		each(of("mag ik | mogen wij | kan ik | kunnen wij | zou ik mogen"), of("uitgeschreven worden")),
+		each(of("mag ik | kan ik | kunnen wij | mogen wij"), of("me | mij | ons"), of("uitschrijven")),
+		each(
+			of("mag ik | kan ik | ik wil | ik wil graag"),
+			of("van jullie lijst | van uw lijst | van de mailinglijst"),
+			of("af"),
+		),
+		each(of("stuur"), of("| me | mij | ons"), of("maar"), of("niks meer | niets meer | geen berichten meer")),
+		each(of("ik hoef | wij hoeven"), of("geen berichten meer | geen berichtjes meer | geen reclame meer")),
+		each(of("ik hoef | wij hoeven"), of("die berichten | deze berichten | jullie berichten"), of("niet | niet meer")),
 	],
 	wrongNumber: [
 		each(
@@ -198,6 +232,14 @@ const french: Phrases = {
 		each(of("demande de | je demande le | je demande la"), of("désabonnement | désinscription")),
 		each(of("désabonnement | désinscription"), of("souhaité | souhaitée | demandé | demandée | immédiat | immédiate")),
 	],
+	asked: [
+		each(
+			of("puis-je | je peux | est-ce que je peux | pourrais-je | est-il possible de"),
+			of(`
+			me désinscrire | me désabonner | être désinscrit | être désinscrite | être désabonné | être désabonnée
+		`),
+		),
+	],
 	wrongNumber: [
 		each(
 			of(`
@@ -264,6 +306,10 @@ const german: Phrases = {
 		...of("bitte mich abmelden | gerne abmelden | ich melde mich ab | hiermit melde ich mich ab"),
 		each(of("keine | kein"), of("Werbung | Reklame | Spam | Werbenachrichten")),
 	],
+	asked: [
+		each(of("kann ich | darf ich | könnte ich"), of("mich"), of("abmelden | austragen | austragen lassen")),
+		each(of("kann ich | darf ich"), of("abgemeldet werden | ausgetragen werden")),
+	],
 	wrongNumber: [
 		each(
 			of(`
@@ -281,6 +327,7 @@ const german: Phrases = {
 		...of(`
 			Sie haben sich verwählt | da haben Sie sich verwählt | du hast dich verwählt | nicht die richtige Nummer
 			| das ist nicht die richtige Nummer | Sie haben sich in der Nummer geirrt
+			| da haben Sie sich in der Nummer geirrt | Nummer falsch
 			| diese Nummer gehört jemand anderem
 		`),
 	],
@@ -328,6 +375,12 @@ const spanish: Phrases = {
 			me doy de baja | me quiero dar de baja | nos damos de baja | baja inmediata | solicitud de baja
 		`),
 		each(of("sin | no | nada de | no quiero"), of("publicidad | spam | promociones | propaganda")),
+	],
+	asked: [
+		each(of("puedo | podría | se puede"), of("darme de baja | desuscribirme")),
+		each(of("me"), of("puedo | pueden | puede | podrían | podría"), of("dar de baja")),
+		each(of("pueden | puede | podrían | podría"), of("darme de baja | desuscribirme")),
+		each(of("paren | pare | parad"), of("ya")),
 	],
 	wrongNumber: [
 		each(
@@ -391,10 +444,14 @@ const italian: Phrases = {
 		`),
 		each(of("niente | no | nessuna"), of("pubblicità | spam | promozioni")),
 	],
+	asked: [
+		each(of("posso | potrei | si può"), of("disiscrivermi | cancellarmi | disiscriversi")),
+		each(of("mi"), of("potete | può | puoi"), of("disiscrivere | cancellare")),
+	],
 	wrongNumber: [
 		each(
 			of(`
-			| ha | ha il | hai | hai il | avete | avete il | è | è il | è un | questo è il | sta scrivendo al
+			| ha | ha il | hai | hai il | avete | avete il | abbia | abbia il | abbiate | è | è il | è un | questo è il | sta scrivendo al
 			| scrive al
 		`),
 			of(`
@@ -461,6 +518,10 @@ const portuguese: Phrases = {
 		...of("descadastro | descadastro imediato | descadastre-me | me descadastrem | quero sair da lista"),
 		each(of("sem | nada de | não quero"), of("publicidade | spam | promoções | propaganda")),
 	],
+	asked: [
+		each(of("posso | poderia | como posso"), of("me descadastrar | descadastrar-me | sair da lista de mensagens")),
+		each(of("podem | pode | poderiam"), of("me descadastrar")),
+	],
 	wrongNumber: [
 		each(
 			of(`
@@ -478,7 +539,7 @@ const portuguese: Phrases = {
 			of("número errado"),
 		),
 		...of(`
-			engano | é engano | isso é engano | isto é engano | deve ser engano | enganou-se no número
+			engano | foi engano | é engano | isso é engano | isto é engano | deve ser engano | enganou-se no número
 			| engano de número | você se enganou de número | enganaram-se no número | errou o número
 			| você errou o número | este não é o número certo | não é o número certo | este número é de outra pessoa
 		`),
@@ -519,6 +580,12 @@ const polish: Phrases = {
 			| chcielibyśmy się wypisać
 		`),
 		each(of("bez | żadnych | nie chcę"), of("reklam | spamu | promocji")),
+	],
+	asked: [
+		each(
+			of("czy mogę | czy można | czy mógłbym | czy mogłabym"),
+			of("się wypisać | wypisać się | zostać wypisany | zostać wypisana"),
+		),
 	],
 	wrongNumber: [
 		each(

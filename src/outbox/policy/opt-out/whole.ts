@@ -13,10 +13,12 @@ const plain = (words: string): string => words.replace(/(?<=[aou])e/g, "");
 const oneOf = (phrases: string[]): RegExp => new RegExp(`^(${plain(phrases.join("|"))})$`);
 
 const phrases: Record<Kind, RegExp> = {
-	optOut: oneOf(languages.flatMap(({ optOut }) => optOut)),
+	optOut: oneOf(languages.flatMap(({ optOut, asked }) => [...optOut, ...asked])),
 	wrongNumber: oneOf(languages.flatMap(({ wrongNumber }) => wrongNumber)),
 	refusal: oneOf(languages.flatMap(({ refusal }) => refusal)),
 };
+/** Of them, what is no less a request as a question. */
+const asked = oneOf(languages.flatMap((each) => each.asked));
 const no = oneOf(languages.flatMap((each) => each.no));
 
 const longestFirst = (all: string[]): string => all.sort((one, other) => other.length - one.length).join("|");
@@ -63,7 +65,7 @@ function readingsOf({ words: spelt, written }: Clause): string[] {
 /** "Dear Ms Jansen", before a phrase. */
 const isOpening = ({ words }: Clause) => asideBefore.test(plain(words)) && words.split(" ").length <= 5;
 
-/** Whether a message says what is in the table, and nothing else. A question does not, and neither does anything with a digit. */
+/** Whether a message says what is in the table, and nothing else. A question does not, unless it asks for it, and neither does anything with a digit. */
 export function isWhole(text: string, kind: Kind): boolean {
 	const own = withoutSignature(withoutQuotes(text));
 	if (own.length > longest || /\p{N}/u.test(own)) return false;
@@ -72,7 +74,8 @@ export function isWhole(text: string, kind: Kind): boolean {
 		const isAsked = clause.after === "?";
 		const readings = readingsOf(clause);
 		const isSaid = (said: RegExp): boolean => !isAsked && readings.some((reading) => said.test(reading));
-		if (isSaid(phrases[kind])) isFound = true;
+		const isPolite = kind === "optOut" && readings.some((reading) => asked.test(reading));
+		if (isPolite || isSaid(phrases[kind])) isFound = true;
 		else if (readings.includes("") || isSaid(no) || (kind === "wrongNumber" && isSaid(phrases.refusal))) continue;
 		else if (isFound || isAsked || !isOpening(clause)) return false;
 	}

@@ -48,12 +48,12 @@ const classes: [letter: string, words: string][] = [
 	// Complete requests
 	[
 		"E",
-		"(leave|let) (me|us) (alone|in peace)|take me off|(take|get) (my|this|our)( phone| mobile)? number (off|out)|(haal|gooi) (mijn|dit|ons) nummer (eraf|eruit|weg)|(nehmen|schmeissen) sie (meine|diese) nummer (raus|heraus)|(lose|forget) my number|opt me out|(i )?(hereby )?(revoke|withdraw) my consent|ik trek mijn toestemming in|je retire mon consentement|(ich )?widerrufe (hiermit )?meine (einwilligung|zustimmung)|(retiro|revoco) mi consentimiento|(revoco|ritiro) il mio consenso|(retiro|revogo) o meu consentimento|(wycofuje|cofam) (moja )?zgode|neem( met (mij|me|ons))? geen contact meer( met (mij|me|ons))? op|nao entr(e|em) mais em contac?to( comigo| conosco)?|laat( u| jullie)? (mij|me|ons)( nu| toch| eens| gewoon)* (met rust|gerust)|(mij|me) met rust laten|schrijf (mij|me|ons) uit|meld (mij|me|ons) af|laisse[zr]?( moi| nous|moi) (tranquilles?|en paix)|(desabonne[zr]?|desinscri(vez|s|re)) ?moi|lass(en sie|t|e)? (mich|uns)( endlich| jetzt)? in (ruhe|frieden)|meld(en sie|et|e)? mich ab|dej(a|e|en|ad)(me|nos) (ya )?(en paz|tranquil[oa])|(darme|den?me|da[dn]?me|me den?) de baja|dar de baja|desuscrib(e|an)me|cancelar (mi |la |a |minha )?(suscripcion|inscricao|subscricao)|(fou(s|tez)|fiche[zr]?) moi la paix|lache[zr]? moi|lascia(te)?(mi|ci) (in pace|stare)|mi lasci in pace|(cancella|rimuovi|disiscrivi|cancellate|disiscrivete|rimuovete|cancellar|rimuover)mi|(me )?deix(e|em|a)( ?me)? em paz|me descadastr(e|a)m?|(daj(cie)?|dac) mi (swiety )?spokoj|zostaw(cie)? mnie w spokoju|(wypisac sie|sie wypisac)|o (wypisanie|usuniecie) ((mojego )?numeru|moich danych)|rezygnuje z T|anuluj subskrypcje",
+		"(leave|let) (me|us) (alone|in peace)|take me off|(take|get) (my|this|our)( phone| mobile)? number (off|out)|(haal|gooi) (mijn|dit|ons) nummer (eraf|eruit|weg)|(nehmen|schmeissen) sie (meine|diese) nummer (raus|heraus)|(lose|forget) my number|opt me out|(i )?(hereby )?(revoke|withdraw) my consent|ik trek mijn toestemming in|je retire mon consentement|(ich )?widerrufe (hiermit )?meine (einwilligung|zustimmung)|(retiro|revoco) mi consentimiento|(revoco|ritiro) il mio consenso|(retiro|revogo) o meu consentimento|(wycofuje|cofam) (moja )?zgode|neem( met (mij|me|ons))? geen contact meer( met (mij|me|ons))? op|nao entr(e|em) mais em contac?to( comigo| conosco)?|laat( u| jullie)? (mij|me|ons)( nu| toch| eens| gewoon)* (met rust|gerust)|(mij|me) met rust laten|schrijf (mij|me|ons)( (maar|nu|dan|toch))* uit|meld (mij|me|ons)( (maar|nu|dan|toch))* af|laisse[zr]?( moi| nous|moi) (tranquilles?|en paix)|(desabonne[zr]?|desinscri(vez|s|re)) ?moi|lass(en sie|t|e)? (mich|uns)( endlich| jetzt)? in (ruhe|frieden)|meld(en sie|et|e)? mich ab|dej(a|e|en|ad)(me|nos) (ya )?(en paz|tranquil[oa])|(darme|den?me|da[dn]?me|me den?) de baja|dar de baja|desuscrib(e|an)me|cancelar (mi |la |a |minha )?(suscripcion|inscricao|subscricao)|(fou(s|tez)|fiche[zr]?) moi la paix|lache[zr]? moi|lascia(te)?(mi|ci) (in pace|stare)|mi lasci in pace|(cancella|rimuovi|disiscrivi|cancellate|disiscrivete|rimuovete|cancellar|rimuover)mi|(me )?deix(e|em|a)( ?me)? em paz|me descadastr(e|a)m?|(daj(cie)?|dac) mi (swiety )?spokoj|zostaw(cie)? mnie w spokoju|(wypisac sie|sie wypisac)|o (wypisanie|usuniecie) ((mojego )?numeru|moich danych)|rezygnuje z T|anuluj subskrypcje",
 	],
 	// Stop it
 	[
 		"S",
-		"(stop|quit|cease) (it|that)|(stop|stopp?en|kap|kappen)( (nu|nou|toch|eens))* (er|daar|hier)mee|houd?t? (er|daar|hier)mee op|(arrete|stoppe|cesse)[rz]? (tout )?(ca|cela)|(horen sie|hort|hor)( (jetzt|endlich))? (da|hier)mit auf|schluss( jetzt)? damit|(par[ae]n?|basta|acaben) con (esto|eso)|basta con questo|smettila(?! di)|piantatela|(par[ae]m?|chega|basta|acabem)( ja)? (com )?(isso|isto|disso|disto)|(przestan(cie)?|skoncz(cie)?|koniec|dosc) (z tym|tego)",
+		"(stop|quit|cease) (it|that)|(stop|stopp?en|kap|kappen)( (nu|nou|toch|eens|maar))* (er|daar|hier)( (nu|nou|toch|eens|maar|gewoon))* ?mee|houd?t?( (nu|nou|toch|eens|maar))* (er|daar|hier)( (nu|nou|toch|eens|maar|gewoon))* ?mee op|(arrete|stoppe|cesse)[rz]? (tout )?(ca|cela)|(horen sie|hort|hor)( (jetzt|endlich))? (da|hier)mit auf|schluss( jetzt)? damit|(par[ae]n?|basta|acaben) con (esto|eso)|basta con questo|smettila(?! di)|piantatela|(par[ae]m?|chega|basta|acabem)( ja)? (com )?(isso|isto|disso|disto)|(przestan(cie)?|skoncz(cie)?|koniec|dosc) (z tym|tego)",
 	],
 	// Stop: alone, and before what to stop
 	[
@@ -67,7 +67,7 @@ const classes: [letter: string, words: string][] = [
 	// To unsubscribe
 	[
 		"U",
-		"unsub(scribe)?( all)?|opt ?out|remove(?= from )|be (removed|unsubscribed|taken)|(verwijderd|geschrapt) (te )?worden|etre (retire|supprime|desinscrit|desabonne|raye)e?|(gestrichen|geloscht|entfernt|abgemeldet) werden|que me (borren|eliminen|quiten)|essere (cancellat|rimoss|tolt)[oa]|ser (removid|retirad)[oa]|zostac usuniet[ya]|o usuniecie(?= (mnie )?[LJ] )|sair(?= [LJ] )|uitschrijven|uit te schrijven|uitgeschreven (te )?worden|(se )?(desabonner|desinscrire)|desabonnement|desinscription|abmelden|abbestellen|austragen|desuscribir(me|se)?|disiscriver(e|mi)|disiscrivi|descadastrar|wypisz(cie)?|wypisac",
+		"(unsub(scribe|cribe|scibe|sribe)?|unsuscribe)( all)?|opt ?out|remove(?= from )|be (removed|unsubscribed|taken)|(verwijderd|geschrapt) (te )?worden|etre (retire|supprime|desinscrit|desabonne|raye)e?|(gestrichen|geloscht|entfernt|abgemeldet) werden|que me (borren|eliminen|quiten)|essere (cancellat|rimoss|tolt)[oa]|ser (removid|retirad)[oa]|zostac usuniet[ya]|o usuniecie(?= (mnie )?[LJ] )|sair(?= [LJ] )|uitschrijven|uit te schrijven|uitgeschreven (te )?worden|(se )?(desabonner|desinscrire)|desabonnement|desinscription|abmelden|abbestellen|austragen|desuscribir(me|se)?|disiscriver(e|mi)|disiscrivi|descadastrar|wypisz(cie)?|wypisac",
 	],
 	[
 		"K",
@@ -98,7 +98,7 @@ const classes: [letter: string, words: string][] = [
 	// To write: as one asks for it, not as one tells of it
 	[
 		"V",
-		"texting|messaging|contact(ing)?|writ(e|ing)|spamming|bother(ing)?|harassing|disturb(ing)?|(schrijf|app|contacteer|benader)( u| jullie)?|val(?= (mij|me|ons) niet)|lastig( te)?( vallen)?|lastigvallen|(te )?(schrijven|smsen|appen|contacteren)|m?ecri(re|vez|s)|(contact|derang|importun|sollicit)e[zrs]?|harceler|(zu )?(schreib|kontaktier|belastig)(en sie|en|t|e)?|anschreiben|(escrib|contact|molest)(ir|ar)(me|nos)?|escrib(as|an|a)|(contact|molest)(es|en|e)|scriv(ete|er|ere|a)(mi|ci)?|(contatt|disturb)(ate|ar|are|i|ino)(mi|ci)?|(escrev(er|am|a)|(contac?t|incomod|perturb)(ar|em|e))( ?me)?|(pisz|kontaktuj)(cie)?( sie)?|(sie )?(pisac|kontaktowac)( sie)?",
+		"texting|txting|textng|texing|messaging|contact(ing)?|writ(e|ing)|spamming|bother(ing)?|harassing|disturb(ing)?|(schrijf|app|contacteer|benader)( u| jullie)?|val(?= (mij|me|ons) niet)|lastig( te)?( vallen)?|lastigvallen|(te )?(schrijven|smsen|appen|contacteren)|m?ecri(re|vez|s)|(contact|derang|importun|sollicit)e[zrs]?|harceler|(zu )?(schreib|kontaktier|belastig)(en sie|en|t|e)?|anschreiben|(escrib|contact|molest)(ir|ar)(me|nos)?|escrib(as|an|a)|(contact|molest)(es|en|e)|scriv(ete|er|ere|a)(mi|ci)?|(contatt|disturb)(ate|ar|are|i|ino)(mi|ci)?|(escrev(er|am|a)|(contac?t|incomod|perturb)(ar|em|e))( ?me)?|(pisz|kontaktuj)(cie)?( sie)?|(sie )?(pisac|kontaktowac)( sie)?",
 	],
 	// Me
 	[
@@ -107,13 +107,13 @@ const classes: [letter: string, words: string][] = [
 	],
 	[
 		"W",
-		"((i|ik|ich|je) )?(want|wish|would like|id like|wil|wens|veux|souhaite|desire|voudrais|mochte|(?<=ich )will|will(?= (kein|nicht|nie))|wunsche|quiero|deseo|quisiera|voglio|desidero|vorrei|quero|desejo|chce|zycze sobie)",
+		"((i|ik|ich|je) )?(want|wish|would like|id like|wil|wens|veux|souhaite|desire|voudrais|mochte|(?<=ich )will|will(?= (kein|nicht|nie))|wunsche|quiero|deseo|quisiera|voglio|desidero|vorrei|quero|desejo|gostaria de|chce|zycze sobie)",
 	],
 	// Never, no, more
 	["X", "never|nooit|niemals|nunca|nigdy"],
 	[
 		"N",
-		"(i )?(do not|dont|no(?= longer))|no(?= (more|further|mas|vuelv|P|W))|geen|niet|niets|niks|(je )?ne|pas|kein(e|en)?|nicht|nichts|nie|non|niente|nessun|nao|sem|zadnych",
+		"(i )?(do not|dont|no(?= longer))|no(?= (more|further|mas|vuelv|P|W))|geen|niet|niets|niks|(je )?ne|pas|kein(e|en)?|nicht|nichts|nie|non|niente|nulla|nessun|nao|sem|zadnych",
 	],
 	["Q", "plus(?= T)|plus aucun"], // "no more" alone, but "more" after a verb
 	[
@@ -135,7 +135,7 @@ const classes: [letter: string, words: string][] = [
 	],
 	[
 		"C",
-		"ok|okay|yes|sorry|and|so|just|but|right now|now|immediately|at once|ja|graag|nu|onmiddellijk|meteen|en|maar|oui|et|maintenant|immediatement|sofort|jetzt|endlich|und|aber|ya|ahora|pero|subito|ora|adesso|ma|agora|natychmiast|teraz",
+		"ok|okay|yes|sorry|and|so|just|but|right now|now|immediately|at once|ja|graag|hoor|nu|onmiddellijk|meteen|en|maar|oui|et|maintenant|immediatement|sofort|jetzt|endlich|und|aber|ya|ahora|pero|subito|ora|adesso|ma|agora|natychmiast|teraz",
 	],
 ];
 
