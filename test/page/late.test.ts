@@ -155,7 +155,11 @@ test("older requests that come late do not move the lines of a filter that was c
 	await older.letGo();
 	await sandbox.request({ method: "GET", path: "/me?250", apiKey: "none" });
 	await page.getByText("251 requests found, the newest 200 are shown.").waitFor();
-	expect(await requests(page).locator("li[aria-posinset]").first().getAttribute("aria-posinset")).toBe("1");
+	expect(await page.getByRole("button", { name: "Show newer" }).count()).toBe(0);
+	await page.getByRole("button", { name: "Load older" }).click();
+	await expect
+		.poll(() => requests(page).locator("li[aria-posinset]").first().getAttribute("aria-posinset"))
+		.toBe("201");
 });
 
 test("the contact of a violation that is found late does not take the place of one that was chosen meanwhile", async () => {
