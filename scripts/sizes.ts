@@ -26,7 +26,7 @@ const besideMain: Plugin = {
 };
 
 const measured = [
-	{ name: "messaging-conversations", entry: "src/index.ts", budget: 57, plugins: [] },
+	{ name: "messaging-conversations", entry: "src/index.ts", budget: 58, plugins: [] },
 	{ name: "… without the phone library", entry: "src/index.ts", budget: 35, plugins: [withoutPhone] },
 	{ name: "…/sync, beside it", entry: "src/sync/index.ts", budget: 22, plugins: [besideMain] },
 	{ name: "…/outbox, beside it", entry: "src/outbox/index.ts", budget: 122, plugins: [besideMain] },

@@ -57,6 +57,13 @@ export interface CallPlan<Data> {
 	begun?: Moment | undefined;
 	/** After this moment no request of a send begins. */
 	beginBy?: Moment | undefined;
+	/**
+	 * Reads again what the send relies on, before a retry that would come too late, and makes a later moment of `beginBy`.
+	 *
+	 * @param deadlineMs the deadline of the call, counted from `begun`
+	 * @param before the error of the attempt before
+	 */
+	renew?: ((deadlineMs: number, before: PartnerError) => Promise<Moment>) | undefined;
 	/** Gives up the request when an iteration does not need it any more. */
 	abandon?: AbortSignal | undefined;
 }

@@ -102,6 +102,7 @@ const emptyPlan = (): Record<Exclude<keyof CallPlan<unknown>, "operation">, unde
 	verify: undefined,
 	begun: undefined,
 	beginBy: undefined,
+	renew: undefined,
 	abandon: undefined,
 });
 
@@ -212,6 +213,16 @@ async function attempt<Data>(call: CallState<Data>, number: number, request: Req
 	// A blocked event loop can stretch the wait before a retry. Send nothing that has no time left for a response.
 	if (leftMs(call) <= (call.lastError ? roomMs(call) / 2 : 0))
 		throw timedOut(call, "not_sent", "complete answer", true);
+	const { lastError } = call;
+	const { renew } = call.plan;
+	if (renew && lastError && beginLeftMs(call) < roomMs(call)) {
+		// Without a reading there is no retry.
+		const begin = await renew(call.deadlineMs, lastError).catch((error: unknown) =>
+			Promise.reject(new Interruption(error)),
+		);
+		call.beginAt = begin.at;
+		call.beginDate = begin.date;
+	}
 	const init: WholeInit = {
 		fetch: (plain) => sendOnce(call, plain as unknown as PlainRequest),
 		method: call.route.method,

@@ -12,6 +12,7 @@ import { readConversation } from "./conversations.ts";
 import {
 	type Facts,
 	isPartnerError,
+	type PartnerError,
 	PartnerHeldText,
 	PartnerInvalidInput,
 	PartnerUnexpectedResponse,
@@ -44,9 +45,10 @@ export interface OutgoingMessage {
 	 * `"refuse"` asks `conversations.get` before `messages.send`, and throws `PartnerHeldText` if a text is held. It is for
 	 * request handlers that have no outbox.
 	 *
-	 * It costs one read, within the same deadline and with the same key, which `attempts` counts too. If the send can't begin
-	 * within 10 seconds of it, the conversation is read again. No retry begins later than that. The key needs the scope `conversations:read`
-	 * as well. If the read fails, the call ends with the error of `conversations.get`, and nothing was sent. An old copy,
+	 * It costs one read, within the same deadline and with the same key, which `attempts` counts too. If the send or a retry can't begin
+	 * within 10 seconds of it, for example because of a long `Retry-After`, the conversation is read again after the wait, unless you pass `beginBy`. A retry whose
+	 * read fails or shows another held text is not made, and the call ends with the error of the attempt before. The key needs the scope
+	 * `conversations:read` as well. If the first read fails, the call ends with the error of `conversations.get`, and nothing was sent. An old copy,
 	 * such as one from a cache, is read again, and counts as a failed read if there is no newer answer. A number without a conversation is
 	 * sent to. Another sender can still come in between the read and the send.
 	 *
@@ -201,13 +203,18 @@ export function createMessages(executor: Executor, settings: MessagesOptions): M
 			);
 		const begun = thisMoment();
 		let readAttempts = 0;
+		/** Reads the conversation. Returns until when a send may rely on that. */
+		const renew = async (deadline = call.deadline, before?: PartnerError): Promise<Moment> => {
+			const { attempts, ageMs } = await refuseIfHeld({ to, text, before }, plan, { ...call, deadline });
+			readAttempts += attempts;
+			return inMs(freshMs - ageMs());
+		};
 		/** Reads before the send, and again if the send could not begin while the reading was fresh. */
 		const readAndPost = async (): Promise<Reply<SendMessageResult>> => {
-			const { attempts, ageMs } = await refuseIfHeld({ to, text }, plan, call);
-			readAttempts += attempts;
-			const freshUntil = inMs(freshMs - ageMs());
+			const freshUntil = await renew();
 			if (plan.beginBy && plan.beginBy.date <= freshUntil.date) return post(plan);
-			return post({ ...plan, beginBy: freshUntil }).catch((error: unknown) => {
+			// A moment of the caller is not made later.
+			return post({ ...plan, beginBy: freshUntil, renew: beginBy ? undefined : renew }).catch((error: unknown) => {
 				if (!isPartnerError(error) || error.field !== "beginBy" || error.outcome !== "not_sent") throw error;
 				readAttempts += error.attempts;
 				return readAndPost();
@@ -233,7 +240,7 @@ export function createMessages(executor: Executor, settings: MessagesOptions): M
 
 	/** Reads the conversation before a send, and returns how old that is. Throws if the service holds a text. */
 	const refuseIfHeld = async (
-		{ to, text }: { to: E164; text: string },
+		{ to, text, before }: { to: E164; text: string; before: PartnerError | undefined },
 		{ operationId, secrets, begun }: CallPlan<SendMessageResult>,
 		call: CallOptions,
 	): Promise<{ attempts: number; ageMs: () => number }> => {
@@ -241,6 +248,8 @@ export function createMessages(executor: Executor, settings: MessagesOptions): M
 		const operation = "conversations.get";
 		let attempts = 0;
 		let ageMs = () => 0;
+		/** The service may have taken the text. */
+		const isTaken = before?.outcome === "unknown";
 		const counted = async <Data>(asking: Promise<Reply<Data>>): Promise<Reply<Data>> => {
 			const reply = await asking;
 			attempts += reply.attempts;
@@ -285,6 +294,8 @@ export function createMessages(executor: Executor, settings: MessagesOptions): M
 			const held = found.data.conversation.queuedMessages;
 			if (held.length === 0) return { attempts, ageMs };
 			const sameText = held.every(({ body, attachmentUploadId }) => body === text && attachmentUploadId === null);
+			// It is this one, and the same request gets the result of the first.
+			if (sameText && isTaken) return { attempts, ageMs };
 			const message = 'messages.send: not sent, because it would replace a held text, and ifHeld is "refuse"';
 			const correlationId = found.correlationId();
 			throw new PartnerHeldText(message, {
@@ -296,11 +307,13 @@ export function createMessages(executor: Executor, settings: MessagesOptions): M
 				sameText,
 			});
 		} catch (error) {
-			if (!isPartnerError(error)) throw error;
+			if (!isPartnerError(error)) throw isTaken ? before : error;
 			attempts += error.attempts;
 			// Only the service itself says so: nothing is held.
 			if (error._tag === "PartnerNotFound") return { attempts, ageMs };
-			throw withProgress(error, { outcome: "not_sent", attempts }, refuseIfHeld);
+			attempts += before?.attempts ?? 0;
+			const ended = isTaken && error._tag !== "PartnerAbortError" ? before : error;
+			throw withProgress(ended, { outcome: before?.outcome ?? "not_sent", attempts }, refuseIfHeld);
 		}
 	};
 

@@ -20,7 +20,8 @@ export function waitBefore<Data>(call: CallState<Data>, error: PartnerError): nu
 	if (!isTransient(error) || retryAfterMs > longestRetryAfterMs) return undefined;
 	// Equal jitter. No wait is shorter than the one before, because the service asks for increasing waits.
 	const wait = Math.max(retryAfterMs, lastWaitMs, backoffMs(retry, attempts));
-	if (wait > Math.min(leftMs(call) - roomMs(call), beginLeftMs(call))) return undefined;
+	const longestMs = leftMs(call) - roomMs(call);
+	if (wait > longestMs || (wait > beginLeftMs(call) && !call.plan.renew)) return undefined;
 	if (retry.budget === Number.POSITIVE_INFINITY) return wait;
 	if (client.tokens.left < retryCost) return undefined;
 	client.tokens.left -= retryCost;

@@ -5,6 +5,7 @@ import {
 	createClient,
 	type OutgoingMessage,
 	PartnerHeldText,
+	type SendOptions,
 	type SpanOptions,
 } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
@@ -514,5 +515,136 @@ describe("an old copy is no reading", () => {
 		const { messages } = createClient({ ...sandbox.connection, fetch }).agency(id);
 		for (const body of ["One", "Two", "Three"]) await messages.send({ to: anna.phoneNumber, body, ifHeld: "refuse" });
 		expect(anna.inbox().map(({ body }) => body)).toEqual(["One", "Two", "Three"]);
+	});
+});
+
+describe("a retry that comes later than the reading counts", () => {
+	/** A contact, and a client whose waits are over at once, by every clock. */
+	function open(options: Partial<ClientOptions> = {}) {
+		vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+		onTestFinished(() => void vi.useRealTimers());
+		const sandbox = createSandbox();
+		const own = sandbox.agency();
+		const anna = own.contact("+447700900101", { name: "Anna" });
+		const waits: number[] = [];
+		let meanwhile = (): unknown => undefined;
+		const onAttempt = ({ retryInMs = 0 }: AttemptEvent) => {
+			if (retryInMs < 1_000) return;
+			waits.push(retryInMs / 1_000);
+			meanwhile();
+			// An abort may have ended the test.
+			setImmediate(() => vi.isFakeTimers() && vi.advanceTimersByTime(retryInMs));
+		};
+		const client = createClient({ ...sandbox.connection, onAttempt, retry: quick, ...options });
+		const { messages } = client.agency(own.id);
+		const text = { to: anna.phoneNumber, body: words, operationId: "note-1", ifHeld: "refuse" } as const;
+		/** The service asks for a wait, before or after it has taken the text. */
+		const asksFor = (retryAfter: number, phase: "before" | "after" = "before", status = 503) =>
+			void sandbox.faults.add({ operation: "messages.send", phase, effect: { status, retryAfter } });
+		return {
+			sandbox,
+			own,
+			anna,
+			waits,
+			asksFor,
+			whileWaiting: (act: () => unknown) => void (meanwhile = act),
+			send: (given: SendOptions = {}) => messages.send(text, given),
+			asked: () => sandbox.requests().map(({ operation }) => operation),
+			held: () => own.conversation(anna).state().held?.body,
+		};
+	}
+	const sending = "messages.send";
+
+	test.each([
+		[503, 12],
+		[503, 30],
+		[429, 29],
+	])("a %d that asks for %d seconds is waited for, and the conversation is read again", async (status, seconds) => {
+		const { anna, waits, asksFor, send, asked } = open();
+		anna.writes("Hello");
+		asksFor(seconds, "before", status);
+		const { data, response } = await send().withResponse();
+		expect(data.queued).toBe(false);
+		expect(response.attempts).toBe(4);
+		expect(waits).toEqual([seconds]);
+		expect(asked()).toEqual([read, sending, read, sending]);
+		expect(anna.inbox().map(({ body }) => body)).toEqual([words]);
+	});
+
+	test("a short wait needs no second reading", async () => {
+		const { anna, waits, asksFor, send, asked } = open();
+		anna.writes("Hello");
+		asksFor(2);
+		await send();
+		expect(waits).toEqual([2]);
+		expect(asked()).toEqual([read, sending, sending]);
+	});
+
+	test("each long wait is followed by a reading, until the deadline leaves no time for another", async () => {
+		const { anna, waits, asksFor, send, asked } = open();
+		anna.writes("Hello");
+		for (let count = 0; count < 3; count++) asksFor(25);
+		const error = await failure(() => send());
+		expect(error).toMatchObject({
+			_tag: "PartnerInternalError",
+			retryAfterMs: 25_000,
+			outcome: "unknown",
+			attempts: 6,
+		});
+		expect(waits).toEqual([25, 25]);
+		expect(asked()).toEqual([read, sending, read, sending, read, sending]);
+		await send({ deadline: 300_000 });
+		expect(anna.inbox()).toHaveLength(1);
+	});
+
+	test("the deadline of the caller and its beginBy end the wait before it begins", async () => {
+		const { anna, waits, asksFor, send, asked } = open();
+		anna.writes("Hello");
+		asksFor(20);
+		expect(await failure(() => send({ deadline: 15_000 }))).toMatchObject({ retryAfterMs: 20_000, attempts: 2 });
+		asksFor(20);
+		const beginBy = () => new Date(Date.now() + 15_000);
+		expect(await failure(() => send({ beginBy: beginBy() }))).toMatchObject({ retryAfterMs: 20_000, attempts: 2 });
+		expect([waits, asked().length]).toEqual([[], 4]);
+	});
+
+	test("a text that a colleague has queued meanwhile is not replaced, and the error is that of the send", async () => {
+		const { own, anna, asksFor, whileWaiting, send, asked, held } = open();
+		asksFor(20);
+		whileWaiting(() => own.staff.sends({ contact: anna, text: "CANARY" }));
+		const error = await failure(() => send());
+		expect(error).toMatchObject({ _tag: "PartnerInternalError", operation: sending, outcome: "unknown", attempts: 3 });
+		expect(asked()).toEqual([read, sending, read]);
+		expect(held()).toBe("CANARY");
+	});
+
+	test("a text that the service had taken is no other one: the retry gets its result", async () => {
+		const { anna, asksFor, send, asked, held } = open();
+		asksFor(20, "after");
+		expect(await send()).toMatchObject({ queued: true, operationId: "note-1" });
+		expect(asked()).toEqual([read, sending, read, sending]);
+		expect(held()).toBe(words);
+		expect(anna.inbox()).toHaveLength(1);
+	});
+
+	test("a reading that fails then ends the call with the error of the send", async () => {
+		const { sandbox, anna, asksFor, whileWaiting, send, asked } = open();
+		anna.writes("Hello");
+		asksFor(20);
+		whileWaiting(() => sandbox.faults.add({ operation: read, effect: { status: 403 } }));
+		const error = await failure(() => send());
+		expect(error).toMatchObject({ _tag: "PartnerInternalError", status: 503, outcome: "unknown", attempts: 3 });
+		expect(asked()).toEqual([read, sending, read]);
+	});
+
+	test("an abort during the wait ends it", async () => {
+		const { anna, asksFor, whileWaiting, send, asked } = open();
+		anna.writes("Hello");
+		asksFor(20);
+		const leaving = new AbortController();
+		whileWaiting(() => leaving.abort());
+		const error = await failure(() => send({ signal: leaving.signal }));
+		expect(error).toMatchObject({ _tag: "PartnerAbortError", outcome: "unknown", operationId: "note-1" });
+		expect(asked()).toEqual([read, sending]);
 	});
 });
