@@ -2,4 +2,4 @@
 import Libsql from "libsql";
 import { sqliteFileSuite } from "./sqlite-file.ts";
 
-sqliteFileSuite("libsql", (file) => new Libsql(file));
+sqliteFileSuite("#57 through libsql", (file) => new Libsql(file));

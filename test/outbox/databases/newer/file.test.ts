@@ -3,12 +3,12 @@ import Database from "better-sqlite3";
 import { sqliteFileSuite } from "../sqlite-file.ts";
 
 sqliteFileSuite(
-	"better-sqlite3",
+	"#57 through better-sqlite3",
 	(file) => new Database(file),
 	(file) => new Database(file, { readonly: true }),
 );
 sqliteFileSuite(
-	"node:sqlite",
+	"#57 through node:sqlite",
 	(file) => new DatabaseSync(file),
 	(file) => new DatabaseSync(file, { readOnly: true }),
 );
