@@ -204,7 +204,8 @@ export function withoutValues(error: unknown, values: readonly unknown[]): unkno
 	const safe: DatabaseError = new Error(isQuoting ? "The database refused a statement of the outbox" : message);
 	if (isUnmigrated(error))
 		safe.message = `${safe.message}. The outbox's tables are missing or incomplete: call outbox.migrate() first`;
-	if (lacksRight(error) && !isQuoting)
+	// `migrate` comes here twice.
+	if (lacksRight(error) && !isQuoting && !message.includes(". The role needs"))
 		safe.message = `${safe.message}. The role needs select, insert, update and delete on the outbox's tables, and create in their schema for outbox.migrate(). To ask for a status, select is enough`;
 	if (isQuoting) {
 		const known = [code && `code ${code}`, constraint && `constraint ${constraint}`].filter(Boolean).join(", ");

@@ -120,8 +120,11 @@ describe.each<[string, () => Promise<Place>]>([
 		const place = await create();
 		const { outboxOn, text } = createOffice();
 		const other = outboxOn(await place.open("select, insert, update, delete"));
-		await expect(other.migrate()).rejects.toThrow(/denied.*create in their schema for outbox\.migrate/);
-		await expect(other.migrate()).rejects.toThrow(/denied.*create in their schema for outbox\.migrate/);
+		for (const _ of ["first", "again"]) {
+			const message = String(await other.migrate().catch((error: unknown) => error));
+			expect(message).toMatch(/denied.*create in their schema for outbox\.migrate/);
+			expect(message.match(/The role needs/g)).toHaveLength(1);
+		}
 		await outboxOn(place.owner).migrate();
 		expect((await outboxOn(place.owner).enqueue(text)).state).toBe("waiting");
 	});
