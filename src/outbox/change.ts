@@ -37,7 +37,7 @@ export function createChange(
 			const change = await decide(row);
 			if (!change) break;
 			const next = changed(row, change, now(), by);
-			if (await store.save(next)) {
+			if (await store.save(next, { isAsked: true })) {
 				if (next.state !== row.state) await onChange(next);
 				return { row: next, isChanged: true };
 			}

@@ -99,11 +99,12 @@ export interface OutboxStore extends DatabaseStore {
 	/**
 	 * Replaces the row and counts up its version. Returns false, and does nothing, when it was changed since it was read.
 	 * With `unlessStopped` it returns false when the recipient was stopped after the text's transaction had begun. With `lease` it returns false when another worker has taken the
-	 * queue over, and prolongs the lease otherwise.
+	 * queue over, and prolongs the lease otherwise. With `isAsked`, for what an application or a person asks, it rejects if a later
+	 * version no longer reads what this one stores. A worker stores what it has sent all the same.
 	 */
 	save: (
 		text: OutboxText,
-		options?: { unlessStopped?: boolean; lease?: Lease | undefined; leaseMs?: number },
+		options?: { unlessStopped?: boolean; lease?: Lease | undefined; leaseMs?: number; isAsked?: boolean },
 	) => Promise<boolean>;
 	/** The random id of the outbox, which it keeps wherever its tables go. It is read once. */
 	outboxId: () => Promise<string>;

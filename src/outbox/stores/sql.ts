@@ -213,7 +213,8 @@ export function createSqlStore(database: Database): OutboxStore {
 				? unfinishedOf(recipient.agencyId ?? "")
 				: inParts((after) => textsOf(statements.unfinished, [...whose(recipient), after])),
 		followed: (recipient, now) => textsOf(statements.followed, [...whose(recipient), now]),
-		async save(text, { unlessStopped: isGuarded = false, lease, leaseMs = 0 } = {}) {
+		async save(text, { unlessStopped: isGuarded = false, lease, leaseMs = 0, isAsked = false } = {}) {
+			if (isAsked) await mayChange("cancel");
 			const { keyId, hash } = isGuarded ? await names.nameOf(text.to) : { keyId: "", hash: "" };
 			const isLeased = lease !== undefined;
 			const { id, token } = lease ?? { id: 0, token: "" };

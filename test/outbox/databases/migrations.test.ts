@@ -350,6 +350,7 @@ describe.each<[name: string, create: () => Promise<Place>]>([
 		expect(await run("select id from note where id = 0")).toEqual([]);
 		const changes: (() => unknown)[] = [
 			() => outbox.optOut({ to: anna.phoneNumber }),
+			() => outbox.cancel("a"),
 			() => outbox.cancelAll({ to: anna.phoneNumber }),
 			() => outbox.erase({ to: anna.phoneNumber, everyAgency: true }),
 			() => outbox.suspend({ agencyId: agency.id, reason: "Stop" }),
