@@ -12,6 +12,7 @@ import { postgresStore } from "../../outbox/stores/postgres.ts";
 import { readOnlySince } from "../../outbox/stores/schema.ts";
 import { sqliteStore } from "../../outbox/stores/sqlite.ts";
 import { Secret } from "../../shared/secret.ts";
+import { FileError } from "./records.ts";
 import { type FoundTables, tablesOf } from "./tables.ts";
 
 /** A store that is open, and what closes its connections. */
@@ -300,7 +301,10 @@ function safelyOn(url: Secret<string>, name: string | undefined): OpenStore["saf
 	return async (running) => {
 		const ended = await running.then(
 			(result) => ({ result }),
-			(error: unknown) => (isPartnerError(error) ? readable(error, hidden) : ofDatabase(error, name, hidden)),
+			(error: unknown) => {
+				if (error instanceof FileError) return error;
+				return isPartnerError(error) ? readable(error, hidden) : ofDatabase(error, name, hidden);
+			},
 		);
 		// Here, because a function that has the driver's error in a variable shows what that quotes.
 		if (ended instanceof Error) throw ended;

@@ -9,13 +9,16 @@ import type { ContactRecord } from "../../outbox/contact-records.ts";
 
 const codeOf = (error: unknown): unknown => Reflect.get(Object(error), "code");
 
+/** A file of export or import cannot be used, whatever the database does. */
+export class FileError extends Error {}
+
 /** A new file that only its user can read. */
 async function create(file: string): Promise<FileHandle> {
 	try {
 		return await open(file, "wx", 0o600);
 	} catch (error) {
-		if (codeOf(error) === "EEXIST") throw new Error("The file of --out exists. Name another one, or delete it.");
-		throw new Error(`The file of --out cannot be written (${codeOf(error) ?? "no reason"}).`);
+		if (codeOf(error) === "EEXIST") throw new FileError("The file of --out exists. Name another one, or delete it.");
+		throw new FileError(`The file of --out cannot be written (${codeOf(error) ?? "no reason"}).`);
 	}
 }
 
@@ -53,7 +56,7 @@ export async function* readRecords(file: string): AsyncGenerator<ContactRecord, 
 		}
 	} catch (error) {
 		if (isPartnerError(error)) throw error;
-		throw new Error(`The file cannot be read (${codeOf(error) ?? "no reason"}).`);
+		throw new FileError(`The file cannot be read (${codeOf(error) ?? "no reason"}).`);
 	} finally {
 		input.destroy();
 	}

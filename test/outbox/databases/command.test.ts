@@ -228,6 +228,25 @@ test("opted-out and optedOut say that an agency is new to the outbox, or mistype
 	});
 });
 
+test("a file that can't be read or written is an error of the file, and not of the database", async () => {
+	const { store: _, ...place } = await openFile();
+	const tried = async (...args: string[]) => {
+		const { code, err } = await run(place, ...args);
+		return [code, err.trim()];
+	};
+	const none = join(empty, "nowhere");
+	expect(await tried("import", join(none, "a.ndjson"), "--yes")).toEqual([2, "The file cannot be read (ENOENT)."]);
+	expect(await tried("import", empty, "--yes")).toEqual([2, "The file cannot be read (EISDIR)."]);
+	expect(await tried("export", "--out", join(none, "a.ndjson"))).toEqual([
+		2,
+		"The file of --out cannot be written (ENOENT).",
+	]);
+	const exists = "The file of --out exists. Name another one, or delete it.";
+	expect(await tried("export", "--out", place.url)).toEqual([2, exists]);
+	const json = await run(place, "import", join(none, "a.ndjson"), "--yes", "--json");
+	expect(JSON.parse(json.err).error.message).toBe("The file cannot be read (ENOENT).");
+});
+
 test("list says in a sentence that a text ended because its contact wrote STOP, or was never asked", async () => {
 	const { store, ...place } = await openFile();
 	const { sandbox, anna, outbox, enqueue } = createOffice(store);
