@@ -85,6 +85,7 @@ export async function* exported({
 	agencyId: string | undefined;
 }): AsyncGenerator<ContactRecord, void, undefined> {
 	const version = recordVersion;
+	await store.checkKeys("exportContacts");
 	await clock.measure();
 	const { now } = clock;
 	yield { version, kind: "begin", exportedAt: new Date(now()).toISOString() };
@@ -108,9 +109,7 @@ export async function* exported({
 
 async function keyOf(store: OutboxStore, keyId: string): Promise<string> {
 	const key = (await store.keys()).get(keyId);
-	// A worker says so too, and how to mend it.
-	if (key === undefined)
-		throw new Error("The outbox has facts of contacts whose key is missing: a worker says how to mend it.");
+	if (key === undefined) throw new Error("Facts of contacts came without their key while they were exported.");
 	return key;
 }
 

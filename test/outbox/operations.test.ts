@@ -609,7 +609,7 @@ test.each([
 	["messages[0]", { messages: [null] }],
 	["messages", { messages: 5 }],
 	["agencyId", { agencyId: 42 }],
-	["phoneNumber", { conversation: { phoneNumber: 42 } }],
+	["conversation.phoneNumber", { conversation: { phoneNumber: 42 } }],
 ])("observe refuses a bad %s, and does not show it", async (field, change) => {
 	const { outbox } = createWorld();
 	const error = await outbox.observe(change as never).catch((thrown: unknown) => thrown);

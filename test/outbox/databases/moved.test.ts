@@ -94,6 +94,10 @@ describe.each(usePlaces(import.meta.url))("on %s", (_, open) => {
 		const who = { to: text.to, agencyId: text.agencyId };
 		await expect(to.optedOut(who)).rejects.toMatchObject({ ...refusal, operation: "optedOut" });
 		await expect(to.optIn(who)).rejects.toMatchObject({ ...refusal, operation: "optIn" });
+		const exported = (async () => {
+			for await (const _ of to.exportContacts()) expect.unreachable();
+		})();
+		await expect(exported).rejects.toMatchObject({ ...refusal, operation: "exportContacts" });
 		expect(sends()).toEqual([]);
 		const keysOf = async (table: string): Promise<object> =>
 			JSON.parse(String((await place.rows(`select hash_keys from ${table}`))[0]?.hash_keys));
