@@ -61,16 +61,21 @@ function statementsOf(names: Names, hidden: string): Statements {
 		...returningStatements(names, { clock, ofNumber, begun: "begun_at" }),
 		// One statement changes the text and the lease, so that no other worker can take the queue over at the same moment. A stop that is
 		// hidden since the worker looked is missing too.
-		save: () => `with lease as (
-				update ${queues} set lease_until = ${clock} + ${saved.leaseMs}::bigint
-				where id = ${saved.lease}::bigint and token = ${saved.token}::text and ${saved.isLeased}::bigint = 1
-				returning 1)
-			update ${texts} set ${saved.set}, version = version + 1,
-				arrived = case when ${saved.isLeased}::bigint = 1 then null else arrived end
-			where seq = $1 and version = $2
-				and (${saved.isLeased}::bigint = 0 or (exists (select 1 from lease) and ${isFreeToSend({ texts, agencies, contacts })} and ${hidden} is null and ${mayWork({ meta })}))
-				and (${saved.isGuarded}::bigint = 0 or ${isNotStopped("begun_at", contacts, `${texts}.agency_id`, `${saved.key}::text`, `${saved.hash}::text`)})
-			returning 1 as one`,
+		save({ isGuarded, isLeased }) {
+			// Most do not begin a request: then nothing of leases and stops has to be planned.
+			if (!isGuarded && !isLeased)
+				return `update ${texts} set ${saved.set}, version = version + 1 where seq = $1 and version = $2 returning 1 as one`;
+			return `with lease as (
+					update ${queues} set lease_until = ${clock} + ${saved.leaseMs}::bigint
+					where id = ${saved.lease}::bigint and token = ${saved.token}::text and ${saved.isLeased}::bigint = 1
+					returning 1)
+				update ${texts} set ${saved.set}, version = version + 1,
+					arrived = case when ${saved.isLeased}::bigint = 1 then null else arrived end
+				where seq = $1 and version = $2
+					and (${saved.isLeased}::bigint = 0 or (exists (select 1 from lease) and ${isFreeToSend({ texts, agencies, contacts })} and ${hidden} is null and ${mayWork({ meta })}))
+					and (${saved.isGuarded}::bigint = 0 or ${isNotStopped("begun_at", contacts, `${texts}.agency_id`, `${saved.key}::text`, `${saved.hash}::text`)})
+				returning 1 as one`;
+		},
 		stop: `insert into ${contacts} (agency_id, hash, key_id, stopped_at, stopped_source) values ($1, $2, $3, ${moment}, $4) ${onSame} stopped_at = ${moment}, stopped_source = excluded.stopped_source`,
 		forgetNames: `update ${contacts} set ${withoutNames} where key_id = $1 and hash = $2 and ($3::text = '' or agency_id = $3::text) returning 1 as one`,
 		wake: changing(texts, `update ${texts} set next_at = ${awake}, version = version + 1`, {

@@ -220,8 +220,8 @@ export function createSqlStore(database: Database): OutboxStore {
 			const { id, token } = lease ?? { id: 0, token: "" };
 			if (isLeased && statements.prolong && (await change(statements.prolong, [id, token, leaseMs])) === 0)
 				return false;
-			const options = [isGuarded, isLeased].map(Number);
-			const values = [...savedValues(text), id, token, leaseMs, ...options, keyId, hash];
+			const values = savedValues(text);
+			if (isGuarded || isLeased) values.push(id, token, leaseMs, Number(isGuarded), Number(isLeased), keyId, hash);
 			if ((await change(statements.save({ isGuarded, isLeased }), values)) === 0) return false;
 			wrote({ ...text, version: text.version + 1 });
 			return true;
