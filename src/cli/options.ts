@@ -91,7 +91,9 @@ export function readOptions<const Own extends Options>(
 	}
 	for (const [name, { choices, isFile }] of Object.entries<Option>(options)) {
 		const given: unknown = Object.entries(values).find(([each]) => each === name)?.[1];
-		if (isFile && given === "") throw new UsageError(`--${name} is empty. It needs the path of a file.`);
+		// As from a variable of the shell that is not set: without an agency, for example, it would be about all of them.
+		if (given === "")
+			throw new UsageError(`--${name} is empty. It needs ${isFile ? "the path of a file" : "a value"}.`);
 		if (choices && typeof given === "string") refuseOther(`--${name}`, given, choices);
 	}
 	return { ...values, file: positionals[0] };

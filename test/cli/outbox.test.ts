@@ -46,6 +46,12 @@ test.each([
 	[["import"], /outbox import needs a file/],
 	[["export", "contacts.ndjson"], /outbox export takes options only/],
 	[["health"], /DATABASE_URL is not set/],
+	// As from a variable of the shell that is not set: it is not all agencies, and not any reason.
+	[["list", "--agency="], /--agency is empty\. It needs a value\./],
+	[["suspend", "--agency=", "--reason", "Stop", "--yes"], /--agency is empty\. It needs a value\./],
+	[["resume", "--agency=", "--yes"], /--agency is empty\. It needs a value\./],
+	[["suspend", "--reason=", "--yes"], /--reason is empty\. It needs a value\./],
+	[["health", "--prefix="], /--prefix is empty\. It needs a value\./],
 ])("%s is refused with status 2, without the address of the database", async (args, message) => {
 	const { code, out, err } = await run(["outbox", ...args]);
 	expect([code, out, err]).toEqual([2, "", expect.stringMatching(message)]);
