@@ -107,7 +107,7 @@ describe("a visit", () => {
 			"writes STOP in French",
 			(anna) => anna.writes("Arrêtez de m'écrire"),
 			["held", "cancelled, opted_out"],
-			["dropped, answered_in_words", "cancelled, opted_out"],
+			["dropped, opted_out", "cancelled, opted_out"],
 		],
 		["never answers", () => {}, ["held", "waiting"], ["dropped, no_answer", "cancelled, earlier_text_unanswered"]],
 	])("Anna %s", async (_what, act, soon, later) => {
@@ -205,7 +205,7 @@ describe("a visit that moves", () => {
 
 	test.each<[string, (anna: Contact) => unknown, string]>([
 		["taps No", (anna) => anna.declines(), "dropped, declined"],
-		["writes STOP in German", (anna) => anna.writes("Bitte keine Nachrichten mehr"), "dropped, answered_in_words"],
+		["writes STOP in German", (anna) => anna.writes("Bitte keine Nachrichten mehr"), "dropped, opted_out"],
 		["never answers", () => {}, "dropped, no_answer"],
 	])("while Anna is asked, and then she %s", async (_what, act, end) => {
 		const { sql, outbox, anna, visit, until, told } = await open();
