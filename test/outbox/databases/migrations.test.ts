@@ -443,31 +443,31 @@ describe.each<[name: string, create: () => Promise<Place>]>([
 		},
 	);
 
-	test("an enqueue waits for no migration that waits for an open transaction", async ({ skip }) => {
-		// There one connection writes at a time.
-		if (name.startsWith("SQLite")) skip();
-		const { enqueue, open: openStore, begin, run } = await open();
-		const first = await begin();
-		await enqueue("a", first.tx);
-		let isMigrated = false;
-		const migrating = openStore()
-			.migrate([adds, endsWork])
-			.then(() => {
-				isMigrated = true;
-			});
-		const holds = async () => Number((await run("select schema_version from outbox_meta"))[0]?.schema_version);
-		for (let at = 0; at < 20; at++) {
-			const { tx, end } = await begin();
-			await enqueue(`tx ${at}`, tx);
-			await end("commit");
-			await enqueue(`alone ${at}`);
-			await new Promise((resolve) => setTimeout(resolve, 100));
-		}
-		expect([isMigrated, await holds()]).toEqual([false, 1]);
-		await first.end("commit");
-		await migrating;
-		expect(await holds()).toBe(3);
-	});
+	// On SQLite one connection writes at a time.
+	if (!name.startsWith("SQLite"))
+		test("an enqueue waits for no migration that waits for an open transaction", async () => {
+			const { enqueue, open: openStore, begin, run } = await open();
+			const first = await begin();
+			await enqueue("a", first.tx);
+			let isMigrated = false;
+			const migrating = openStore()
+				.migrate([adds, endsWork])
+				.then(() => {
+					isMigrated = true;
+				});
+			const holds = async () => Number((await run("select schema_version from outbox_meta"))[0]?.schema_version);
+			for (let at = 0; at < 20; at++) {
+				const { tx, end } = await begin();
+				await enqueue(`tx ${at}`, tx);
+				await end("commit");
+				await enqueue(`alone ${at}`);
+				await new Promise((resolve) => setTimeout(resolve, 100));
+			}
+			expect([isMigrated, await holds()]).toEqual([false, 1]);
+			await first.end("commit");
+			await migrating;
+			expect(await holds()).toBe(3);
+		});
 
 	test("processes of two versions that migrate at once make every table once", async () => {
 		const whole = await create();
