@@ -376,9 +376,12 @@ test("the time of a send doesn't hold for what a fetch does beside it, such as a
 test.for([1, 2])("#48 a send that undici queues behind %s connections keeps its own time", async (connections) => {
 	const pass = createClocks();
 	const gate = later();
-	// Node gives its undici to nobody, but the dispatcher of its fetch is in a global that undici documents.
+	// Node gives its undici to nobody, but the dispatcher of its fetch is in a global that undici documents. That of Node 26 is the second.
 	await nodeFetch("data:,", wrong({})).then((response) => response.text());
-	const { constructor: Agent } = Object(globalThis)[Symbol.for("undici.globalDispatcher.1")];
+	const [earlier, newest] = [1, 2].map(
+		(version) => Object(globalThis)[Symbol.for(`undici.globalDispatcher.${version}`)],
+	);
+	const { constructor: Agent } = newest ?? earlier;
 	const dispatcher = new Agent({ connections });
 	onTestFinished(() => void dispatcher.destroy());
 	const called: (string | undefined)[] = [];
