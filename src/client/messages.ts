@@ -46,11 +46,11 @@ export interface OutgoingMessage {
 	 * request handlers that have no outbox.
 	 *
 	 * It costs one read, within the same deadline and with the same key, which `attempts` counts too. If the send or a retry can't begin
-	 * within 10 seconds of it, for example because of a long `Retry-After`, the conversation is read again after the wait, unless you pass `beginBy`. A retry whose
-	 * read fails or shows another held text is not made, and the call ends with the error of the attempt before. The key needs the scope
-	 * `conversations:read` as well. If the first read fails, the call ends with the error of `conversations.get`, and nothing was sent. An old copy,
-	 * such as one from a cache, is read again, and counts as a failed read if there is no newer answer. A number without a conversation is
-	 * sent to. Another sender can still come in between the read and the send.
+	 * within 10 seconds of it, for example because of a long `Retry-After`, the conversation is read again after the wait, unless you
+	 * pass `beginBy`. The key needs the scope `conversations:read` as well. If a read fails, the call ends with the error of
+	 * `conversations.get`, and nothing was sent. But if an attempt before it may have been taken, the call ends with the error of that
+	 * attempt, also if another text is held by then. An old copy, such as one from a cache, is read again, and counts as a failed read if
+	 * there is no newer answer. A number without a conversation is sent to. Another sender can still come in between the read and the send.
 	 *
 	 * If you repeat a send whose outcome was `unknown`, it is refused if its own text is held by then. `sameText` is true,
 	 * and it means that the service took the text: there is nothing to repeat.

@@ -546,6 +546,7 @@ describe("a retry that comes later than the reading counts", () => {
 			own,
 			anna,
 			waits,
+			given: sandbox.connection.fetch,
 			asksFor,
 			whileWaiting: (act: () => unknown) => void (meanwhile = act),
 			send: (given: SendOptions = {}) => messages.send(text, given),
@@ -635,6 +636,41 @@ describe("a retry that comes later than the reading counts", () => {
 		const error = await failure(() => send());
 		expect(error).toMatchObject({ _tag: "PartnerInternalError", status: 503, outcome: "unknown", attempts: 3 });
 		expect(asked()).toEqual([read, sending, read]);
+	});
+
+	describe("after an attempt that reached no server", () => {
+		/** The first send finds no server, and the next one would come 12 seconds later at least. */
+		function openUnsent() {
+			let isFirst = true;
+			const { sandbox, ...world } = open({
+				retry: { ...quick, baseDelayMs: 24_000, maxDelayMs: 24_000 },
+				fetch: async (url, init) => {
+					if (init.method === "POST" && isFirst) {
+						isFirst = false;
+						throw Object.assign(new TypeError("fetch failed"), { cause: { code: "ECONNREFUSED", syscall: "connect" } });
+					}
+					return world.given(url, init);
+				},
+			});
+			return { sandbox, ...world };
+		}
+
+		test("a text that a colleague has queued meanwhile is not replaced, and the error says that nothing was sent", async () => {
+			const { own, anna, whileWaiting, send, held } = openUnsent();
+			whileWaiting(() => own.staff.sends({ contact: anna, text: "CANARY" }));
+			const error = await failure(() => send());
+			expect(error).toMatchObject({ _tag: "PartnerHeldText", outcome: "not_sent", attempts: 3, sameText: false });
+			expect(held()).toBe("CANARY");
+		});
+
+		test("a reading that fails then ends the call with its own error", async () => {
+			const { sandbox, anna, whileWaiting, send } = openUnsent();
+			anna.writes("Hello");
+			whileWaiting(() => sandbox.faults.add({ operation: read, effect: { status: 403 } }));
+			const error = await failure(() => send());
+			expect(error).toMatchObject({ _tag: "PartnerForbidden", operation: read, outcome: "not_sent", attempts: 3 });
+			expect(anna.inbox()).toEqual([]);
+		});
 	});
 
 	test("an abort during the wait ends it", async () => {

@@ -29,7 +29,7 @@ export function Before({ words = "Show newer" }: { readonly words?: string }) {
 	return <More load={async () => showLines(log.from.value - mostLines)} words={words} />;
 }
 
-/** What the log shows: lines that come after another choice are not gone to. */
+/** What the log shows. If the user has chosen something else meanwhile, it does not jump to the lines that were loaded. */
 const shownLog = (): string =>
 	JSON.stringify([view.tab, log.kind, log.text, log.order, log.isOfContact, log.from].map(({ value }) => value));
 

@@ -304,7 +304,7 @@ async function openBug(): Promise<void> {
 	const [{ value: contact }, { value: request }] = [view.contact, view.request];
 	const { bug } = await read<ShownBug>("shown");
 	await readNewestEvents();
-	// Unless somebody has gone on meanwhile. What the file has not is closed by itself.
+	// Unless another contact or request was chosen meanwhile. One that the file does not have is closed by itself.
 	if (![contact, null].includes(view.contact.value) || ![request, ""].includes(view.request.value)) return;
 	chooseAgency(bug?.place.agencyId ?? "");
 	select(bug?.place.contact ?? null);

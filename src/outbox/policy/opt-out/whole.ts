@@ -17,7 +17,7 @@ const phrases: Record<Kind, RegExp> = {
 	wrongNumber: oneOf(languages.flatMap(({ wrongNumber }) => wrongNumber)),
 	refusal: oneOf(languages.flatMap(({ refusal }) => refusal)),
 };
-/** Of them, what is no less a request as a question. */
+/** Those that ask for it, even as a question. */
 const asked = oneOf(languages.flatMap((each) => each.asked));
 const no = oneOf(languages.flatMap((each) => each.no));
 
