@@ -72,7 +72,7 @@ test("a deadline has the complete last error as its cause", async () => {
 	const fetch: Fetch = () => (asked++ === 0 ? refused500() : new Promise(() => {}));
 	const refused500 = async () => jsonResponse({ _tag: "PartnerInternalError", message: "No." }, { status: 500 });
 	const { send } = clientOf({ baseUrl }, { fetch }).agency(agencyId).messages;
-	const error = await failure(() => send({ to: phone, body: text, operationId }, { deadline: 500 }));
+	const error = await failure(() => send({ to: phone, body: text, operationId }, { deadline: 3_000 }));
 	expect(error).toBeInstanceOf(PartnerTimeoutError);
 	expect(error).toMatchObject({ attempts: 2, outcome: "unknown", retryable: true, operationId });
 	expect(isPartnerError(error.cause)).toBe(true);

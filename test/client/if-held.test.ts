@@ -245,7 +245,7 @@ describe.each(adapters)("over %s", (adapter) => {
 		const { sandbox, own, anna, client, text, messages, asked } = await open();
 		anna.writes("Hello");
 		sandbox.faults.add({ operation: read, effect: "hang" });
-		const cut = await failure(() => messages.send(text, { deadline: 100 }));
+		const cut = await failure(() => messages.send(text, { deadline: 3_000 }));
 		expect(cut).toMatchObject({
 			_tag: "PartnerTimeoutError",
 			operation: read,
