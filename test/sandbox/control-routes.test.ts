@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { createTransport } from "../../docs/playground/transport.ts";
 import { createSandbox } from "../../src/sandbox/index.ts";
 import { type SandboxServer, serve } from "../../src/sandbox/server.ts";
 import { isRecord } from "./contract.ts";
@@ -716,4 +717,20 @@ test.each([
 	const { length } = await (await reading).json();
 	// One of them may have come before.
 	expect(length - before).toBeOneOf([0, 1]);
+});
+
+test.each([
+	["GET", "events"],
+	["GET", "events?limit=1&brief=true"],
+	["GET", "requests"],
+	["GET", "bug"],
+] as const)("the playground answers %s %s as the server does", async (method, path) => {
+	sandbox.agency().contact(ANNA).writes("Hello");
+	await fetch(`${server.baseUrl}/me`, { headers: { authorization: `Bearer ${server.apiKey}` } });
+	const answered = await createTransport(sandbox)(`/_sandbox/${path}`, { method });
+	const [own, { status, result }] = [await answered.json(), await control(method, path)];
+	// Each file says when it was taken.
+	const taken = isRecord(own) && isRecord(result) ? { takenAt: own.takenAt } : {};
+	expect([answered.status, own]).toEqual([status, isRecord(result) ? { ...result, ...taken } : result]);
+	expect(JSON.stringify(own)).not.toMatch(/^(\[\]|\{\})$/);
 });
